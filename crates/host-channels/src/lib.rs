@@ -1,0 +1,1 @@
+//! Where turns come from: the terminal.

@@ -1,0 +1,1 @@
+//! Both dialects and the environment, as typed settings.

@@ -1,0 +1,1 @@
+//! Every open file.

@@ -1,0 +1,1 @@
+//! Other people's tools: every MCP server, behind one door.

@@ -1,0 +1,1 @@
+//! Every provider of models behind the one Model port.

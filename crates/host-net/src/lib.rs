@@ -1,0 +1,1 @@
+//! Every outbound connection.

@@ -1,0 +1,1 @@
+//! One run from turn to reply: a pure machine and a thin driver.

@@ -1,0 +1,1 @@
+//! Every row: the log, sessions and their keys.

@@ -1,0 +1,1 @@
+//! Fakes: a log in memory, a scripted model, a one-tool surface.

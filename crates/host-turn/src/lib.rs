@@ -1,0 +1,11 @@
+//! What comes in (a [`Turn`]), what goes out (a [`Reply`]), and how a run ends.
+//!
+//! A channel turns an outside message into one `Turn`; the engine answers with one `Reply`.
+
+mod ending;
+mod reply;
+mod turn;
+
+pub use ending::{Ending, FailureKind, Usage};
+pub use reply::Reply;
+pub use turn::{Attachment, AttachmentKind, Channel, Trigger, Turn};

@@ -1,0 +1,110 @@
+//! Text within bounds, always cut on character boundaries.
+
+/// The longest prefix of at most `bytes_max` bytes that ends on a character boundary.
+pub fn prefix(text: &str, bytes_max: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes_max)]
+}
+
+/// The longest suffix of at most `bytes_max` bytes that starts on a character boundary.
+pub fn suffix(text: &str, bytes_max: usize) -> &str {
+    let from = text.len().saturating_sub(bytes_max);
+    &text[text.ceil_char_boundary(from)..]
+}
+
+/// One line for people: control and bidi control characters are shown as `�`, line breaks and runs of
+/// white space become one space, and what is over `chars_max` characters is cut with `…`.
+pub fn one_line(text: &str, chars_max: usize) -> String {
+    let mut out = String::new();
+    let mut count = 0;
+    let mut gap = false;
+    for c in text.chars() {
+        if c.is_whitespace() {
+            gap = count > 0;
+            continue;
+        }
+        let needed = 1 + usize::from(gap);
+        if count + needed > chars_max {
+            out.push('…');
+            return out;
+        }
+        if gap {
+            out.push(' ');
+            gap = false;
+        }
+        out.push(if c.is_control() || is_bidi_control(c) { '\u{fffd}' } else { c });
+        count += needed;
+    }
+    out
+}
+
+/// Whether a character changes the direction of the text around it, or hides in it.
+pub fn is_bidi_control(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Text for a terminal or a log: control characters other than line feed and tab, and bidi controls,
+/// become `�`, so that nobody's text can move the cursor or write over a line.
+pub fn printable(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            let harmless = matches!(c, '\n' | '\t');
+            if (c.is_control() && !harmless) || is_bidi_control(c) { '\u{fffd}' } else { c }
+        })
+        .collect()
+}
+
+/// How a text was cut by [`head_tail`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// What is left, with a marker where something is missing.
+    pub text: String,
+    /// The bytes that are missing; 0 = nothing was cut.
+    pub omitted_bytes: usize,
+}
+
+/// Keeps at most `bytes_max` bytes of a text, 60 % from its head and 40 % from its tail, and puts a
+/// marker between them that says how much is missing (TOO-7). The marker counts towards the bound.
+pub fn head_tail(text: &str, bytes_max: usize, how_to_get_the_rest: &str) -> Cut {
+    if text.len() <= bytes_max {
+        return Cut { text: text.to_owned(), omitted_bytes: 0 };
+    }
+    let marker = |omitted: usize| {
+        let hint = if how_to_get_the_rest.is_empty() { String::new() } else { format!("; {how_to_get_the_rest}") };
+        format!("\n[… {omitted} of {} bytes omitted here{hint} …]\n", text.len())
+    };
+    let room = bytes_max.saturating_sub(marker(text.len()).len());
+    let head = prefix(text, room / 10 * 6 + room % 10 * 6 / 10);
+    let tail = suffix(text, room - head.len());
+    let omitted = text.len() - head.len() - tail.len();
+    Cut { text: format!("{head}{}{tail}", marker(omitted)), omitted_bytes: omitted }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn one_line_cannot_forge_a_second() {
+        assert_eq!(one_line("a\n\n  b\u{1b}[2J\u{202e}c", 99), "a b\u{fffd}[2J\u{fffd}c");
+        assert_eq!(one_line("abcdef", 3), "abc…");
+        assert_eq!(one_line("   ", 3), "");
+    }
+
+    proptest! {
+        // TOO-7
+        #[test]
+        fn head_tail_is_bounded_and_says_what_it_left_out(text in ".{0,400}", max in 120usize..300) {
+            let cut = head_tail(&text, max, "ask again");
+            prop_assert!(cut.text.len() <= max);
+            prop_assert_eq!(cut.omitted_bytes == 0, cut.text == text);
+        }
+
+        #[test]
+        fn cuts_fall_on_characters(text in "\\PC{0,60}", max in 0usize..80) {
+            prop_assert!(prefix(&text, max).len() <= max);
+            prop_assert!(suffix(&text, max).len() <= max);
+            prop_assert!(text.starts_with(prefix(&text, max)) && text.ends_with(suffix(&text, max)));
+        }
+    }
+}
