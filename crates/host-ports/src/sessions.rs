@@ -44,7 +44,11 @@ pub trait Sessions: Send + Sync {
     ///
     /// # Errors
     /// Then the old state still stands.
-    fn save(&self, conversation: &ConversationId, state: &PromptState) -> BoxFuture<'_, Result<(), SessionError>>;
+    fn save(
+        &self,
+        conversation: &ConversationId,
+        state: &PromptState,
+    ) -> BoxFuture<'_, Result<(), SessionError>>;
 
     /// Forgets it.
     ///

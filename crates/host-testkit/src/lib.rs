@@ -1,1 +1,13 @@
-//! Fakes: a log in memory, a scripted model, a one-tool surface.
+//! Fakes of the ports, and a surface with one tool, for the tests of every crate.
+
+mod ask;
+mod clock;
+mod log;
+mod model;
+mod surface;
+
+pub use ask::Answers;
+pub use clock::TestClock;
+pub use log::MemoryLog;
+pub use model::{Script, Step};
+pub use surface::{OneSource, TestSurface, facts};

@@ -33,7 +33,10 @@ pub enum Effect {
 impl Effect {
     /// Whether this effect leaves everything as it was.
     pub const fn reads_only(self) -> bool {
-        matches!(self, Effect::ReadsWorkspace | Effect::ReadsMemory | Effect::ReadsHistory | Effect::ReachesNetwork)
+        matches!(
+            self,
+            Effect::ReadsWorkspace | Effect::ReadsMemory | Effect::ReadsHistory | Effect::ReachesNetwork
+        )
     }
 }
 

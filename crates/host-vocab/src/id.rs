@@ -115,7 +115,10 @@ impl ConversationId {
 
 fn is_date(text: &str) -> bool {
     text.len() == 10
-        && text.bytes().enumerate().all(|(i, b)| if matches!(i, 4 | 7) { b == b'-' } else { b.is_ascii_digit() })
+        && text
+            .bytes()
+            .enumerate()
+            .all(|(i, b)| if matches!(i, 4 | 7) { b == b'-' } else { b.is_ascii_digit() })
 }
 
 #[cfg(test)]

@@ -69,7 +69,8 @@ pub fn head_tail(text: &str, bytes_max: usize, how_to_get_the_rest: &str) -> Cut
         return Cut { text: text.to_owned(), omitted_bytes: 0 };
     }
     let marker = |omitted: usize| {
-        let hint = if how_to_get_the_rest.is_empty() { String::new() } else { format!("; {how_to_get_the_rest}") };
+        let hint =
+            if how_to_get_the_rest.is_empty() { String::new() } else { format!("; {how_to_get_the_rest}") };
         format!("\n[… {omitted} of {} bytes omitted here{hint} …]\n", text.len())
     };
     let room = bytes_max.saturating_sub(marker(text.len()).len());

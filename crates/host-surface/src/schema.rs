@@ -1,0 +1,141 @@
+//! The schema of a tool's arguments, and checking against it.
+
+use serde_json::Value;
+use std::sync::{Arc, OnceLock};
+
+/// A schema with its compiled form, which is made on first use and shared by clones.
+#[derive(Clone)]
+pub struct InputSchema {
+    schema: Arc<Value>,
+    compiled: Arc<OnceLock<Result<jsonschema::Validator, String>>>,
+}
+
+/// What is wrong with some arguments (TOO-8).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaProblem {
+    /// Where, as a JSON path from the arguments' root (`edits[0].old_string`); empty = the root.
+    pub path: String,
+    /// What was expected there.
+    pub expected: String,
+}
+
+impl std::fmt::Debug for InputSchema {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.schema.fmt(f)
+    }
+}
+
+impl InputSchema {
+    /// From a schema as a server gave it (JSON Schema, 2020-12 unless it says otherwise). Nothing outside
+    /// of it is ever fetched.
+    pub fn new(schema: Value) -> Self {
+        InputSchema { schema: Arc::new(schema), compiled: Arc::new(OnceLock::new()) }
+    }
+
+    /// From a type of ours.
+    pub fn of<T: schemars::JsonSchema>() -> Self {
+        let mut settings = schemars::generate::SchemaSettings::draft2020_12();
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+        let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+        if let Some(map) = schema.as_object_mut() {
+            map.shift_remove("title");
+            map.shift_remove("description");
+            map.entry("properties").or_insert_with(|| Value::Object(Default::default()));
+        }
+        Self::new(schema)
+    }
+
+    /// The schema itself.
+    pub fn value(&self) -> &Arc<Value> {
+        &self.schema
+    }
+
+    /// Whether the schema can be used at all; the error says why not.
+    ///
+    /// # Errors
+    /// What is wrong with the schema itself.
+    pub fn usable(&self) -> Result<(), String> {
+        self.compiled().as_ref().map(|_| ()).map_err(Clone::clone)
+    }
+
+    /// Checks arguments: at most the first five problems.
+    ///
+    /// # Errors
+    /// Each problem with its place and what was expected.
+    pub fn check(&self, arguments: &Value) -> Result<(), Vec<SchemaProblem>> {
+        let validator = match self.compiled() {
+            Ok(validator) => validator,
+            Err(why) => {
+                let expected = format!("a usable input schema, but this tool's own is broken: {why}");
+                return Err(vec![SchemaProblem { path: String::new(), expected }]);
+            }
+        };
+        if validator.is_valid(arguments) {
+            return Ok(());
+        }
+        let problems: Vec<_> = validator
+            .iter_errors(arguments)
+            .take(5)
+            .map(|error| SchemaProblem {
+                path: dotted(&error.instance_path().to_string()),
+                expected: host_vocab::text::one_line(&error.to_string(), 300),
+            })
+            .collect();
+        Err(problems)
+    }
+
+    fn compiled(&self) -> &Result<jsonschema::Validator, String> {
+        self.compiled.get_or_init(|| {
+            jsonschema::options()
+                .build(&self.schema)
+                .map_err(|error| host_vocab::text::one_line(&error.to_string(), 300))
+        })
+    }
+}
+
+/// `/edits/0/old_string` as `edits[0].old_string`.
+fn dotted(pointer: &str) -> String {
+    let mut out = String::new();
+    for part in pointer.split('/').skip(1) {
+        let part = part.replace("~1", "/").replace("~0", "~");
+        if part.bytes().all(|b| b.is_ascii_digit()) && !part.is_empty() {
+            out.push_str(&format!("[{part}]"));
+        } else {
+            if !out.is_empty() {
+                out.push('.');
+            }
+            out.push_str(&part);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    // TOO-8
+    #[test]
+    fn a_problem_names_its_place() {
+        let schema = InputSchema::new(json!({
+            "type":"object",
+            "properties":{"edits":{"type":"array","items":{"type":"object","required":["old"]}}},
+            "additionalProperties":false
+        }));
+        assert!(schema.check(&json!({"edits":[{"old":1}]})).is_ok());
+        let problems = schema.check(&json!({"edits":[{"old":1},{}]})).unwrap_err();
+        assert_eq!(problems[0].path, "edits[1]");
+        assert!(problems[0].expected.contains("old"), "{problems:?}");
+        let problems = schema.check(&json!({"edit":[]})).unwrap_err();
+        assert!(problems[0].expected.contains("edit"), "{problems:?}");
+    }
+
+    #[test]
+    fn nothing_is_fetched_for_a_reference() {
+        let schema = InputSchema::new(json!({"$ref":"http://127.0.0.1:9/x.json"}));
+        assert!(schema.usable().is_err());
+        assert!(schema.check(&json!({})).is_err());
+    }
+}
