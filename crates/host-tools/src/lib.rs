@@ -1,1 +1,42 @@
 //! Our own tools, one file each.
+//!
+//! To add one: its module below, and its line in [`Builtin::new`]'s list.
+
+use host_ports::BoxFuture;
+use host_ports::commands::Commands;
+use host_ports::files::Files;
+use host_surface::{Offer, RunFacts, ToolSource};
+use std::sync::Arc;
+
+/// What the built-in tools need of the world.
+#[derive(Clone)]
+pub struct BuiltinPorts {
+    /// The agent's files.
+    pub files: Arc<dyn Files>,
+    /// Short-lived commands under the agent's sandbox.
+    pub commands: Arc<dyn Commands>,
+}
+
+/// The source of our own tools: built once, offered to every run.
+pub struct Builtin {
+    offers: Vec<Offer>,
+}
+
+impl Builtin {
+    /// Builds every tool with the ports that it may touch.
+    pub fn new(ports: &BuiltinPorts) -> Self {
+        let _ = ports;
+        let offers = vec![];
+        Builtin { offers }
+    }
+}
+
+impl ToolSource for Builtin {
+    fn name(&self) -> String {
+        "builtin".to_owned()
+    }
+
+    fn offers<'a>(&'a self, _run: &'a RunFacts) -> BoxFuture<'a, Vec<Offer>> {
+        Box::pin(async { self.offers.clone() })
+    }
+}
