@@ -1,1 +1,3 @@
-//! Where turns come from: the terminal.
+//! Where turns come from. Today that is the terminal; each further channel is one folder.
+
+pub mod terminal;
