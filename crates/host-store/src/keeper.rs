@@ -1,0 +1,79 @@
+//! Checkpoints, on a thread of their own, so that no append ever waits for the disk.
+
+use crate::log::{Core, lock};
+use crate::{connection, schema};
+use rusqlite::Connection;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+/// A checkpoint follows about every so many bytes of pages.
+const CHECKPOINT_BYTES: usize = 8 * 1024 * 1024;
+/// About what one append adds to the write-ahead file besides its body: a page for the table and one for
+/// each index, with their frames.
+const OVERHEAD_BYTES: usize = 4 * 4120;
+/// Beyond this size of the write-ahead file a checkpoint waits for readers and makes writers wait, so that
+/// the file is bounded.
+const WAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
+
+/// The thread that checkpoints.
+pub(crate) struct Keeper {
+    since: AtomicUsize,
+    wake: Mutex<Option<SyncSender<()>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Keeper {
+    pub(crate) fn start(core: Arc<Core>) -> Self {
+        let (wake, woken) = sync_channel(1);
+        let thread =
+            std::thread::Builder::new().name("log-keeper".to_owned()).spawn(move || keep(&core, &woken)).ok();
+        Keeper { since: AtomicUsize::new(0), wake: Mutex::new(Some(wake)), thread: Mutex::new(thread) }
+    }
+
+    /// Counts what was appended, and wakes the thread when it is time.
+    pub(crate) fn wrote(&self, bytes: usize) {
+        let bytes = bytes + OVERHEAD_BYTES;
+        if self.since.fetch_add(bytes, Ordering::Relaxed) + bytes < CHECKPOINT_BYTES {
+            return;
+        }
+        self.since.store(0, Ordering::Relaxed);
+        if let Some(wake) = &*lock(&self.wake) {
+            // A full channel: it is awake already.
+            let _ = wake.try_send(());
+        }
+    }
+
+    pub(crate) fn stop(&self) {
+        drop(lock(&self.wake).take());
+        if let Some(thread) = lock(&self.thread).take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn keep(core: &Core, woken: &Receiver<()>) {
+    let mut conn: Option<Connection> = None;
+    let wal = schema::suffixed(&core.path, "-wal");
+    while woken.recv().is_ok() {
+        let done = match conn.take() {
+            Some(open) => Ok(open),
+            None => connection::open(&core.path, core.vfs)
+                .and_then(|open| connection::prepare_writer(&open, core.durability).map(|()| open)),
+        }
+        .and_then(|open| {
+            connection::pragma(&open, "PRAGMA wal_checkpoint(PASSIVE)")?;
+            if std::fs::metadata(&wal).is_ok_and(|found| found.len() > WAL_BYTES_MAX) {
+                connection::pragma(&open, "PRAGMA wal_checkpoint(TRUNCATE)")?;
+            }
+            Ok(open)
+        });
+        match done {
+            Ok(open) => conn = Some(open),
+            // Nothing is lost: what could not be moved stays in the write-ahead file, and the next round
+            // tries again.
+            Err(error) => tracing::debug!(error = %crate::failure::log_error(&error), "a checkpoint failed"),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Key files: 32 random bytes that never leave the owner's hands.
+
+use crate::{OpenError, folder};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
+
+/// The bytes of a key; wiped when dropped.
+pub(crate) type Key = Zeroizing<[u8; 32]>;
+
+/// Below the store's folder.
+pub(crate) fn path(dir: &Path, name: &str) -> PathBuf {
+    dir.join("keys").join(name)
+}
+
+/// Reads a key; `None` where there is none.
+pub(crate) fn read(path: &Path) -> Result<Option<Key>, OpenError> {
+    let Some(file) = folder::open_private(path)? else { return Ok(None) };
+    let mut bytes = Zeroizing::new(Vec::with_capacity(64));
+    file.take(64).read_to_end(&mut bytes).map_err(|e| OpenError::io(path, e))?;
+    let mut key = Zeroizing::new([0u8; 32]);
+    if bytes.len() != key.len() {
+        return Err(OpenError::Key {
+            path: path.to_owned(),
+            problem: format!("a key has 32 bytes, and this file has {}", bytes.len()),
+        });
+    }
+    key.copy_from_slice(&bytes);
+    Ok(Some(key))
+}
+
+/// Reads a key, or makes one. It comes into being whole or not at all, and of two processes that make it at
+/// once both get the same.
+pub(crate) fn read_or_create(path: &Path) -> Result<Key, OpenError> {
+    if let Some(parent) = path.parent() {
+        folder::private_folder(parent)?;
+    }
+    for _ in 0..3 {
+        if let Some(key) = read(path)? {
+            return Ok(key);
+        }
+        create(path)?;
+    }
+    Err(OpenError::Key { path: path.to_owned(), problem: "it vanishes while it is made".to_owned() })
+}
+
+fn create(path: &Path) -> Result<(), OpenError> {
+    let mut key = Zeroizing::new([0u8; 32]);
+    random(&mut key[..]).map_err(|e| OpenError::io(path, e))?;
+    let mut tag = [0u8; 8];
+    random(&mut tag).map_err(|e| OpenError::io(path, e))?;
+    let fresh = path.with_extension(format!("new-{:016x}", u64::from_be_bytes(tag)));
+    let mut file = folder::create_private(&fresh)?;
+    let made = (|| {
+        file.write_all(&key[..])?;
+        file.sync_all()?;
+        match rustix::fs::renameat_with(
+            rustix::fs::CWD,
+            &fresh,
+            rustix::fs::CWD,
+            path,
+            rustix::fs::RenameFlags::NOREPLACE,
+        ) {
+            Ok(()) => Ok(true),
+            Err(rustix::io::Errno::EXIST) => Ok(false),
+            Err(errno) => Err(std::io::Error::from(errno)),
+        }
+    })();
+    if !matches!(made, Ok(true)) {
+        let _ = std::fs::remove_file(&fresh);
+    }
+    made.map_err(|e| OpenError::io(path, e))?;
+    folder::sync_folder(path.parent().unwrap_or(path))
+}
+
+/// Fills a buffer with random bytes of the operating system.
+pub(crate) fn random(buffer: &mut [u8]) -> std::io::Result<()> {
+    getrandom::fill(buffer).map_err(|e| std::io::Error::other(e.to_string()))
+}
+
+/// Some random bytes as lower-case hex.
+pub(crate) fn random_hex(bytes: usize) -> std::io::Result<String> {
+    let mut buffer = vec![0u8; bytes];
+    random(&mut buffer)?;
+    Ok(hex(&buffer))
+}
+
+/// Lower-case hex.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes
+        .iter()
+        .flat_map(|b| [DIGITS[usize::from(b >> 4)], DIGITS[usize::from(b & 15)]])
+        .map(char::from)
+        .collect()
+}

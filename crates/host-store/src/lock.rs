@@ -1,0 +1,87 @@
+//! Files that are locked as long as a process lives.
+
+use crate::folder;
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// A lock that the operating system lets go when this process ends, however it ends. Dropping it removes
+/// the file.
+#[derive(Debug)]
+pub(crate) struct LockFile {
+    path: PathBuf,
+    fd: OwnedFd,
+    keep: bool,
+}
+
+impl LockFile {
+    /// Takes the lock at `path`, creating the file; `None` where a living process holds it.
+    pub(crate) fn take(path: &Path) -> std::io::Result<Option<LockFile>> {
+        Self::lock(path, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    /// Takes the lock at `path`, and waits for it.
+    pub(crate) fn wait(path: &Path) -> std::io::Result<LockFile> {
+        loop {
+            if let Some(lock) = Self::lock(path, FlockOperation::LockExclusive)? {
+                return Ok(lock);
+            }
+        }
+    }
+
+    fn lock(path: &Path, how: FlockOperation) -> std::io::Result<Option<LockFile>> {
+        // Whoever finds a lock that nobody holds removes its file. So a lock counts only if the file
+        // that it is on still has its name; else the next round makes a new one.
+        for _ in 0..1000 {
+            let fd = folder::open_or_create(path)?;
+            match rustix::io::retry_on_intr(|| rustix::fs::flock(&fd, how)) {
+                Ok(()) => {}
+                Err(Errno::WOULDBLOCK) => return Ok(None),
+                Err(errno) => return Err(errno.into()),
+            }
+            let held = rustix::fs::fstat(&fd)?;
+            match rustix::fs::lstat(path) {
+                Ok(named) if (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino) => {
+                    return Ok(Some(LockFile { path: path.to_owned(), fd, keep: false }));
+                }
+                Ok(_) | Err(Errno::NOENT) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Err(std::io::Error::other("the lock file is replaced again and again"))
+    }
+
+    /// Lets go of the lock and leaves the file where it is.
+    pub(crate) fn abandon(mut self) {
+        self.keep = true;
+    }
+}
+
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        if !self.keep {
+            // Removed while still held, so nobody can lock a file that is about to go.
+            let _ = std::fs::remove_file(&self.path);
+        }
+        let _ = rustix::fs::flock(&self.fd, FlockOperation::Unlock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_holder_at_a_time_and_the_file_goes_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.lock");
+        let held = LockFile::take(&path).unwrap().expect("free");
+        assert!(LockFile::take(&path).unwrap().is_none());
+        drop(held);
+        assert!(!path.exists());
+        LockFile::take(&path).unwrap().expect("free again").abandon();
+        assert!(path.exists(), "an abandoned lock is what a dead process leaves");
+        assert!(LockFile::take(&path).unwrap().is_some());
+    }
+}

@@ -1,0 +1,173 @@
+//! The log's tables, their versions, and how its file comes into being.
+
+use crate::{OpenError, connection, folder};
+use rusqlite::{Connection, OptionalExtension};
+use std::io::Read;
+use std::path::Path;
+
+/// `monL`: a log of mono-agent.
+pub(crate) const APPLICATION_ID: i32 = 0x6d6f_6e4c;
+/// The newest schema.
+pub(crate) const VERSION: i64 = 2;
+
+/// Schema 1: the events. `seq` is counted by us, so that a gap means something. The body comes last, so
+/// that long ones keep the other columns on the first page.
+const EVENTS: &str = "
+CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE events(
+  seq INTEGER PRIMARY KEY,
+  at INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  conversation TEXT,
+  logical TEXT,
+  run TEXT,
+  call TEXT,
+  checksum BLOB NOT NULL,
+  prev_hash BLOB NOT NULL,
+  hash BLOB NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+CREATE INDEX events_run ON events(run) WHERE run IS NOT NULL;
+";
+
+/// Schema 2: the calls by name, the boundaries of conversations, and the runs as a projection, so that
+/// lists cost the same at any size.
+const RUNS: &str = "
+CREATE INDEX events_call ON events(call) WHERE call IS NOT NULL AND kind = 'call_settled';
+CREATE INDEX events_boundary ON events(logical) WHERE kind = 'session_boundary';
+CREATE TABLE runs(
+  run TEXT NOT NULL,
+  conversation TEXT NOT NULL,
+  logical TEXT NOT NULL,
+  started_seq INTEGER NOT NULL,
+  started_at INTEGER NOT NULL,
+  incarnation TEXT NOT NULL,
+  source TEXT NOT NULL,
+  source_detail TEXT,
+  model TEXT NOT NULL,
+  isolated INTEGER NOT NULL,
+  input_preview TEXT NOT NULL,
+  settled_seq INTEGER,
+  ended_at INTEGER,
+  status TEXT,
+  failure_kind TEXT,
+  usage TEXT,
+  PRIMARY KEY(run, conversation)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX runs_started ON runs(started_seq);
+CREATE INDEX runs_logical ON runs(logical, started_seq);
+CREATE INDEX runs_status ON runs(status, started_seq);
+";
+
+/// One step up. Each runs in the transaction that also raises the version.
+const MIGRATIONS: &[(i64, fn(&Connection) -> rusqlite::Result<()>)] = &[(1, |conn| {
+    conn.execute_batch(RUNS)?;
+    crate::runs::rebuild(conn)
+})];
+
+/// Makes a new log at `path`. It gets its name only when it is whole, so an empty or half-made file of this
+/// name is always a damaged one and never mistaken for new.
+pub(crate) fn create(path: &Path, fingerprint: [u8; 16]) -> Result<(), OpenError> {
+    for left_over in ["-wal", "-journal"] {
+        let beside = suffixed(path, left_over);
+        if beside.exists() {
+            // SQLite would play it into the new file.
+            return Err(OpenError::damaged(&beside, "it is left over from a log that is gone"));
+        }
+    }
+    let fresh = suffixed(path, ".new");
+    for stale in ["", "-wal", "-shm", "-journal"] {
+        let _ = std::fs::remove_file(suffixed(&fresh, stale));
+    }
+    let file = folder::create_private(&fresh)?;
+    build(&fresh, fingerprint).map_err(|e| OpenError::sql(&fresh, e))?;
+    file.sync_all().map_err(|e| OpenError::io(&fresh, e))?;
+    let (at, flags) = (rustix::fs::CWD, rustix::fs::RenameFlags::NOREPLACE);
+    rustix::fs::renameat_with(at, &fresh, at, path, flags).map_err(|e| OpenError::io(path, e))?;
+    folder::sync_folder(path.parent().unwrap_or(path))
+}
+
+fn build(path: &Path, fingerprint: [u8; 16]) -> rusqlite::Result<()> {
+    let conn = connection::open(path, None)?;
+    // These four count only before the first table.
+    connection::pragma(&conn, "PRAGMA page_size = 4096")?;
+    connection::pragma(&conn, "PRAGMA auto_vacuum = INCREMENTAL")?;
+    connection::pragma(&conn, "PRAGMA secure_delete = ON")?;
+    connection::pragma(&conn, &format!("PRAGMA application_id = {APPLICATION_ID}"))?;
+    // The caller syncs the whole once.
+    connection::pragma(&conn, "PRAGMA synchronous = OFF")?;
+    conn.execute_batch("BEGIN IMMEDIATE")?;
+    conn.execute_batch(EVENTS)?;
+    conn.execute_batch(RUNS)?;
+    let mut id = [0u8; 16];
+    crate::key::random(&mut id).map_err(|_| rusqlite::Error::InvalidQuery)?;
+    let mut insert = conn.prepare("INSERT INTO meta(name, value) VALUES(?1, ?2)")?;
+    insert.execute(("log_id", &id[..]))?;
+    insert.execute(("key_fingerprint", &fingerprint[..]))?;
+    drop(insert);
+    connection::pragma(&conn, &format!("PRAGMA user_version = {VERSION}"))?;
+    conn.execute_batch("COMMIT")?;
+    connection::pragma(&conn, "PRAGMA journal_mode = WAL")?;
+    conn.close().map_err(|(_, e)| e)
+}
+
+/// Looks at a file's first bytes without SQLite, so that a file that is not ours is not touched in any way.
+pub(crate) fn check_header(path: &Path, application_id: i32, version: i64) -> Result<(), OpenError> {
+    let Some(file) = folder::open_private(path)? else { return Ok(()) };
+    let mut header = Vec::with_capacity(100);
+    file.take(100).read_to_end(&mut header).map_err(|e| OpenError::io(path, e))?;
+    if header.is_empty() {
+        return Err(OpenError::damaged(path, "the file is empty"));
+    }
+    if header.len() < 100 || !header.starts_with(b"SQLite format 3\0") {
+        return Err(OpenError::damaged(path, "it does not begin as an SQLite database does"));
+    }
+    let number = |at: usize| i32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    if number(68) != application_id {
+        let found = format!("an SQLite database with application id {:#010x}", number(68));
+        return Err(OpenError::Foreign { path: path.to_owned(), found });
+    }
+    newer(path, i64::from(number(60)), version)
+}
+
+fn newer(path: &Path, found: i64, known: i64) -> Result<(), OpenError> {
+    if found > known { Err(OpenError::Newer { path: path.to_owned(), found, known }) } else { Ok(()) }
+}
+
+/// Brings the tables up to [`VERSION`].
+pub(crate) fn migrate(conn: &Connection, path: &Path) -> Result<(), OpenError> {
+    let sql = |e| OpenError::sql(path, e);
+    let version = |conn: &Connection| conn.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
+    newer(path, version(conn).map_err(sql)?, VERSION)?;
+    for (from, step) in MIGRATIONS {
+        if version(conn).map_err(sql)? != *from {
+            continue;
+        }
+        conn.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
+        let done = step(conn).and_then(|()| {
+            connection::pragma(conn, &format!("PRAGMA user_version = {}", from + 1))?;
+            conn.execute_batch("COMMIT")
+        });
+        if let Err(error) = done {
+            let _ = conn.execute_batch("ROLLBACK");
+            return Err(sql(error));
+        }
+    }
+    match version(conn).map_err(sql)? {
+        VERSION => Ok(()),
+        other => Err(OpenError::damaged(path, format!("its schema says {other}, which never was one"))),
+    }
+}
+
+/// A value of the `meta` table.
+pub(crate) fn meta<const N: usize>(conn: &Connection, name: &str) -> rusqlite::Result<Option<[u8; N]>> {
+    conn.query_row("SELECT value FROM meta WHERE name = ?1", [name], |row| row.get(0)).optional()
+}
+
+/// `path` with more at the end of its name.
+pub(crate) fn suffixed(path: &Path, suffix: &str) -> std::path::PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}

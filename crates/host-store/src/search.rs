@@ -1,0 +1,325 @@
+//! Full text of the log, in a file of its own that can be lost: it is built anew from the log.
+
+use crate::failure::log_error;
+use crate::log::{Core, lock};
+use crate::search_text::text_of;
+use crate::{connection, folder, row, schema};
+use host_ports::log::LogError;
+use host_vocab::ConversationId;
+use rusqlite::{Connection, ErrorCode, params};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+
+/// `monS`: a search index of mono-agent.
+const APPLICATION_ID: i32 = 0x6d6f_6e53;
+/// A file of another version is dropped and built anew.
+const VERSION: i64 = 1;
+/// How many events go into one transaction.
+pub(crate) const BATCH: i64 = 256;
+/// How many events a query indexes itself before it answers from what there is.
+const CATCH_UP_MAX: u64 = 8192;
+/// The longest query in bytes.
+const QUERY_BYTES_MAX: usize = 512;
+/// The most words of a query.
+const WORDS_MAX: usize = 16;
+/// The most hits of one query.
+const HITS_MAX: usize = 1000;
+
+const TABLES: &str = "
+CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE docs(seq INTEGER PRIMARY KEY, conversation TEXT, logical TEXT) STRICT;
+CREATE VIRTUAL TABLE texts USING fts5(text, content='', contentless_delete=1, tokenize='trigram');
+INSERT INTO meta(name, value) VALUES('indexed', 0);
+";
+
+/// Whose events are searched. There is no default: nothing given is never everything (T9-07).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SearchScope {
+    /// Those of one conversation; with `rollover` its daily buckets count as one (RUN-7).
+    Conversation {
+        /// Which one.
+        id: ConversationId,
+        /// Whether daily buckets are ignored.
+        rollover: bool,
+    },
+    /// Every one, for the operator alone.
+    Everything,
+}
+
+/// Why a search was not made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SearchError {
+    /// There is no word in the query.
+    #[error("the query is empty")]
+    Empty,
+    /// A word is too short for the index.
+    #[error("the word '{word}' has fewer than three characters; use a longer one")]
+    ShortWord {
+        /// The word.
+        word: String,
+    },
+    /// The query is over its bound.
+    #[error("a query has at most {QUERY_BYTES_MAX} bytes and {WORDS_MAX} words")]
+    TooLong,
+    /// The log or the index failed.
+    #[error(transparent)]
+    Log(#[from] LogError),
+}
+
+/// The index, opened when it is first needed.
+pub(crate) struct SearchIndex {
+    core: Arc<Core>,
+    path: PathBuf,
+    files: Mutex<Option<Files>>,
+}
+
+/// The index and the log that it is made from.
+struct Files {
+    index: Connection,
+    log: Connection,
+}
+
+impl SearchIndex {
+    pub(crate) fn new(core: Arc<Core>) -> Self {
+        SearchIndex { path: core.dir.join("search.sqlite"), core, files: Mutex::default() }
+    }
+
+    /// Closes both connections.
+    pub(crate) fn close(&self) {
+        drop(lock(&self.files).take());
+    }
+
+    /// Indexes one batch; `false` when nothing is left to do.
+    pub(crate) fn index_batch(&self) -> Result<bool, LogError> {
+        self.with(|files| files.index_batch())
+    }
+
+    /// How many events are not in the index yet.
+    pub(crate) fn behind(&self) -> Result<u64, LogError> {
+        self.with(|files| files.behind())
+    }
+
+    pub(crate) fn query(
+        &self,
+        scope: &SearchScope,
+        query: &str,
+        limit: usize,
+    ) -> Result<Vec<u64>, SearchError> {
+        let pattern = pattern(query)?;
+        let limit = i64::try_from(limit.min(HITS_MAX)).unwrap_or(0);
+        Ok(self.with(|files| {
+            let mut indexed = 0;
+            while indexed < CATCH_UP_MAX && files.index_batch()? {
+                indexed += BATCH.unsigned_abs();
+            }
+            files.find(scope, &pattern, limit)
+        })?)
+    }
+
+    /// Runs `work` on the files, opening them first. A damaged index is dropped and built anew, once.
+    fn with<T>(&self, mut work: impl FnMut(&Files) -> rusqlite::Result<T>) -> Result<T, LogError> {
+        let mut slot = lock(&self.files);
+        for attempt in 0.. {
+            if self.core.closed.load(Ordering::SeqCst) {
+                return Err(LogError::Closed);
+            }
+            let done = match slot.take() {
+                Some(files) => Ok(files),
+                None => Files::open(&self.core, &self.path),
+            }
+            .and_then(|files| work(&*slot.insert(files)));
+            match done {
+                Err(error) if attempt == 0 && is_damage(&error) => {
+                    tracing::warn!("the search index is damaged; it is built anew from the log");
+                    drop(slot.take());
+                    drop_files(&self.path);
+                }
+                done => return done.map_err(|error| log_error(&error)),
+            }
+        }
+        unreachable!("the loop returns at its second round")
+    }
+}
+
+impl Files {
+    fn open(core: &Core, path: &Path) -> rusqlite::Result<Files> {
+        let log = core.reader()?;
+        let id = schema::meta::<16>(&log, "log_id")?.unwrap_or_default();
+        // Not ours, not safe, or not readable: all the same for a file that is derived.
+        let sound =
+            folder::private_file(path).is_ok() && schema::check_header(path, APPLICATION_ID, VERSION).is_ok();
+        if sound && path.exists() {
+            match Self::open_index(path) {
+                Ok(index) => {
+                    let files = Files { index, log };
+                    if files.belongs(&id)? {
+                        return Ok(files);
+                    }
+                    drop(files.index);
+                    drop_files(path);
+                    return Ok(Files { index: Self::create(path, &id)?, log: files.log });
+                }
+                Err(error) if is_damage(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        drop_files(path);
+        Ok(Files { index: Self::create(path, &id)?, log })
+    }
+
+    fn open_index(path: &Path) -> rusqlite::Result<Connection> {
+        let index = connection::open(path, None)?;
+        connection::prepare_writer(&index, crate::Durability::Process)?;
+        connection::pragma(&index, "PRAGMA wal_autocheckpoint = 2000")?;
+        Ok(index)
+    }
+
+    fn create(path: &Path, log_id: &[u8; 16]) -> rusqlite::Result<Connection> {
+        let made = folder::create_private(path);
+        if made.is_err() && !path.exists() {
+            return Err(rusqlite::Error::InvalidPath(PathBuf::new()));
+        }
+        let index = connection::open(path, None)?;
+        connection::pragma(&index, "PRAGMA auto_vacuum = INCREMENTAL")?;
+        connection::pragma(&index, &format!("PRAGMA application_id = {APPLICATION_ID}"))?;
+        connection::pragma(&index, "PRAGMA journal_mode = WAL")?;
+        index.execute_batch("BEGIN IMMEDIATE")?;
+        // Another process may have been first.
+        if index.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? == 0 {
+            index.execute_batch(TABLES)?;
+            index.execute("INSERT INTO meta(name, value) VALUES('log_id', ?1)", [&log_id[..]])?;
+            connection::pragma(&index, &format!("PRAGMA user_version = {VERSION}"))?;
+        }
+        index.execute_batch("COMMIT")?;
+        drop(index);
+        Self::open_index(path)
+    }
+
+    /// Whether the index was made from this log and is not ahead of it.
+    fn belongs(&self, log_id: &[u8; 16]) -> rusqlite::Result<bool> {
+        match schema::meta::<16>(&self.index, "log_id") {
+            Ok(Some(id)) if id == *log_id => Ok(indexed(&self.index)? <= last(&self.log)?),
+            _ => Ok(false),
+        }
+    }
+
+    fn behind(&self) -> rusqlite::Result<u64> {
+        Ok(last(&self.log)?.saturating_sub(indexed(&self.index)?))
+    }
+
+    fn index_batch(&self) -> rusqlite::Result<bool> {
+        self.index.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        let done = self.index_within().and_then(|more| {
+            self.index.prepare_cached("COMMIT")?.execute([])?;
+            Ok(more)
+        });
+        if done.is_err() && !self.index.is_autocommit() {
+            let _ = self.index.execute_batch("ROLLBACK");
+        }
+        done
+    }
+
+    fn index_within(&self) -> rusqlite::Result<bool> {
+        let columns = row::COLUMNS;
+        let mut events = self
+            .log
+            .prepare_cached(&format!("SELECT {columns} FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2"))?;
+        let mut text = self.index.prepare_cached("INSERT INTO texts(rowid, text) VALUES(?1, ?2)")?;
+        let mut doc =
+            self.index.prepare_cached("INSERT INTO docs(seq, conversation, logical) VALUES(?1, ?2, ?3)")?;
+        let (mut upto, mut read) = (None, 0);
+        let mut rows = events.query((indexed(&self.index)?, BATCH))?;
+        while let Some(event) = rows.next()? {
+            read += 1;
+            upto = Some(event.get::<_, i64>(0)?);
+            // A damaged event has no text to trust; the chain check reports it.
+            let Ok(event) = row::stored(event) else { continue };
+            let words = text_of(&event);
+            if words.is_empty() {
+                continue;
+            }
+            let conversation = event.scope.conversation.as_ref();
+            text.execute(params![event.seq, words])?;
+            doc.execute(params![
+                event.seq,
+                conversation.map(ConversationId::as_str),
+                conversation.map(ConversationId::without_bucket)
+            ])?;
+        }
+        if let Some(upto) = upto {
+            self.index
+                .prepare_cached("UPDATE meta SET value = ?1 WHERE name = 'indexed'")?
+                .execute([upto])?;
+        }
+        Ok(read == BATCH)
+    }
+
+    fn find(&self, scope: &SearchScope, pattern: &str, limit: i64) -> rusqlite::Result<Vec<u64>> {
+        let (clause, id) = match scope {
+            SearchScope::Everything => ("?2 IS NULL", None),
+            SearchScope::Conversation { id, rollover: false } => {
+                ("docs.conversation = ?2", Some(id.as_str()))
+            }
+            SearchScope::Conversation { id, rollover: true } => {
+                ("docs.logical = ?2", Some(id.without_bucket()))
+            }
+        };
+        let mut find = self.index.prepare_cached(&format!(
+            "SELECT texts.rowid FROM texts JOIN docs ON docs.seq = texts.rowid
+             WHERE texts MATCH ?1 AND {clause} ORDER BY texts.rowid DESC LIMIT ?3"
+        ))?;
+        find.query_map(params![pattern, id, limit], |row| row.get(0))?.collect()
+    }
+}
+
+fn indexed(index: &Connection) -> rusqlite::Result<u64> {
+    index.prepare_cached("SELECT value FROM meta WHERE name = 'indexed'")?.query_row([], |row| row.get(0))
+}
+
+fn last(log: &Connection) -> rusqlite::Result<u64> {
+    log.prepare_cached("SELECT coalesce(max(seq), 0) FROM events")?.query_row([], |row| row.get(0))
+}
+
+/// Every word as a phrase, all of them needed. Quoted, so that nothing in a word is an operator.
+fn pattern(query: &str) -> Result<String, SearchError> {
+    if query.len() > QUERY_BYTES_MAX {
+        return Err(SearchError::TooLong);
+    }
+    // A NUL would end the pattern in the middle of a word.
+    let words: Vec<&str> =
+        query.split(|c: char| c.is_whitespace() || c == '\0').filter(|word| !word.is_empty()).collect();
+    if words.is_empty() {
+        return Err(SearchError::Empty);
+    }
+    if words.len() > WORDS_MAX {
+        return Err(SearchError::TooLong);
+    }
+    if let Some(word) = words.iter().find(|word| word.chars().count() < 3) {
+        return Err(SearchError::ShortWord { word: (*word).to_owned() });
+    }
+    Ok(words
+        .iter()
+        .map(|word| format!("\"{}\"", word.replace('"', "\"\"")))
+        .collect::<Vec<_>>()
+        .join(" AND "))
+}
+
+fn is_damage(error: &rusqlite::Error) -> bool {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => true,
+        // A table of ours that isn't there.
+        Some(ErrorCode::Unknown) => true,
+        Some(_) => false,
+        None => {
+            matches!(error, rusqlite::Error::QueryReturnedNoRows | rusqlite::Error::InvalidColumnType(..))
+        }
+    }
+}
+
+fn drop_files(path: &Path) {
+    for end in ["", "-wal", "-shm", "-journal"] {
+        let _ = std::fs::remove_file(schema::suffixed(path, end));
+    }
+}
