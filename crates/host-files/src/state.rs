@@ -1,0 +1,129 @@
+//! The host's own files: the few calls that other crates need and may not make themselves.
+
+use crate::replace::{sync_folder, temp_name};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+
+/// Why a file of the host's own could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// The system said no.
+    #[error("{path}: {source}")]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// More than the bound.
+    #[error("{path} is larger than {bytes_max} bytes")]
+    TooLarge {
+        /// The path.
+        path: PathBuf,
+        /// The bound.
+        bytes_max: u64,
+    },
+    /// A folder, FIFO, socket or device where a regular file must be.
+    #[error("{path} is not a regular file")]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Something else stands where a private folder must be.
+    #[error("{path} is not a folder of this user's own; remove it or choose another place")]
+    NotPrivate {
+        /// The path.
+        path: PathBuf,
+    },
+}
+
+impl StateError {
+    /// Whether nothing is there.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, StateError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+/// Reads a regular file of at most `bytes_max` bytes, links followed. Never blocks on a FIFO.
+///
+/// # Errors
+/// See [`StateError`].
+pub fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>, StateError> {
+    let failed = |source: io::Error| StateError::Io { path: path.to_owned(), source };
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|err| failed(err.into()))?;
+    let stat = rustix::fs::fstat(&handle).map_err(|err| failed(err.into()))?;
+    if !FileType::from_raw_mode(stat.st_mode).is_file() {
+        return Err(StateError::NotAFile { path: path.to_owned() });
+    }
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(|err| failed(err.into()))?);
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(StateError::NotAFile { path: path.to_owned() });
+    }
+    let too_large = || StateError::TooLarge { path: path.to_owned(), bytes_max };
+    if metadata.len() > bytes_max {
+        return Err(too_large());
+    }
+    let mut content = Vec::new();
+    file.take(bytes_max.saturating_add(1)).read_to_end(&mut content).map_err(failed)?;
+    if content.len() as u64 > bytes_max { Err(too_large()) } else { Ok(content) }
+}
+
+/// Writes a file in one step with the given mode bits (`0o600` for what others may not see).
+///
+/// # Errors
+/// See [`StateError`]; then the old file is as it was.
+pub fn write_atomic(path: &Path, content: &[u8], mode: u32) -> Result<(), StateError> {
+    let failed = |source: io::Error| StateError::Io { path: path.to_owned(), source };
+    let name = path.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
+    let above = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(above, flags, Mode::empty()).map_err(|err| failed(err.into()))?;
+    let temp = temp_name().map_err(|err| failed(err.into()))?;
+    let write = || -> io::Result<()> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&folder, &temp, flags, Mode::from_raw_mode(0o600))?;
+        let mut file = File::from(opened);
+        file.write_all(content)?;
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode & 0o7777))?;
+        rustix::fs::fsync(&file)?;
+        rustix::fs::renameat(&folder, &temp, &folder, name)?;
+        Ok(())
+    };
+    write().map_err(|err| {
+        let _ = rustix::fs::unlinkat(&folder, &temp, AtFlags::empty());
+        failed(err)
+    })?;
+    sync_folder(folder.as_fd()).map_err(|err| failed(err.into()))
+}
+
+/// Makes a folder (and those above it) that its owner alone may enter; an existing one of this user's is
+/// closed to others.
+///
+/// # Errors
+/// See [`StateError`].
+pub fn ensure_private_dir(path: &Path) -> Result<(), StateError> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    let failed = |source: io::Error| StateError::Io { path: path.to_owned(), source };
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(folder) = rustix::fs::open(path, flags, Mode::empty()) else {
+        return Err(StateError::NotPrivate { path: path.to_owned() });
+    };
+    let stat = rustix::fs::fstat(&folder).map_err(|err| failed(err.into()))?;
+    if stat.st_uid != rustix::process::geteuid().as_raw() {
+        return Err(StateError::NotPrivate { path: path.to_owned() });
+    }
+    if stat.st_mode & 0o077 != 0 {
+        rustix::fs::fchmod(&folder, Mode::from_raw_mode(0o700)).map_err(|err| failed(err.into()))?;
+    }
+    Ok(())
+}
