@@ -9,9 +9,18 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const HANDLE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::DIRECTORY);
+
+/// Taken around every change of a name, so that two calls of this host (and two agents on one folder) never
+/// meet in the moment in which a swap is looked at and may be put back.
+static NAMES: Mutex<()> = Mutex::new(());
+
+fn names_locked() -> MutexGuard<'static, ()> {
+    NAMES.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Writes a spot that may be written.
 pub(crate) fn write(spot: Spot, content: &[u8], expect: Expect<'_>) -> Result<Written, FileError> {
@@ -72,7 +81,9 @@ fn create(mut parent: OwnedFd, mut names: Vec<OsString>, content: &[u8]) -> Resu
     }
     let above = rustix::fs::fstat(&parent)?;
     let temp = Temp::write(parent.as_fd(), content, &NewFile { owner: &above, mode: None })?;
+    let locked = names_locked();
     rustix::fs::renameat_with(&parent, &temp.name, &parent, &name, RenameFlags::NOREPLACE)?;
+    drop(locked);
     temp.was_renamed();
     sync_folder(parent.as_fd())
 }
@@ -88,7 +99,9 @@ struct Old<'a> {
 impl Old<'_> {
     fn replace(&self, content: &[u8]) -> Result<(), Errno> {
         let temp = Temp::write(self.parent.as_fd(), content, &self.like())?;
+        let locked = names_locked();
         rustix::fs::renameat(self.parent, &temp.name, self.parent, self.name)?;
+        drop(locked);
         temp.was_renamed();
         sync_folder(self.parent.as_fd())
     }
@@ -100,6 +113,7 @@ impl Old<'_> {
             return Ok(false);
         }
         let temp = Temp::write(self.parent.as_fd(), content, &self.like())?;
+        let _locked = names_locked();
         let swapped =
             rustix::fs::renameat_with(self.parent, &temp.name, self.parent, self.name, RenameFlags::EXCHANGE);
         match swapped {
