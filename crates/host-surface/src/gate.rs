@@ -408,18 +408,7 @@ fn settle(
 
 async fn record_end(surface: &Surface, scope: &Scope, sealed: &Sealed, mut settled: Settled) -> Settled {
     let Some(recorder) = &surface.ports.recorder else { return settled };
-    let fact = Fact::CallSettled {
-        tool: sealed.tool.info().name.to_string(),
-        settled: settled.how.as_str().to_owned(),
-        code: settled.code.as_str().to_owned(),
-        content: settled.content.iter().map(without_bytes).collect(),
-        structured: settled.structured.clone(),
-        outcome: settled.outcome.clone(),
-        duration_ms: u64::try_from(settled.duration.as_millis()).unwrap_or(u64::MAX),
-        original_bytes: settled.original_bytes,
-        truncated: settled.truncated,
-        kept: settled.kept.iter().map(|it| it.id.clone()).collect(),
-    };
+    let fact = settled.to_fact(sealed.tool.info().name.as_str());
     // What ran can't be taken back: the result stands, and whoever sees it is told that the record lacks it.
     settled.recorded = recorder.record(scope.clone(), fact).await.is_ok();
     settled
@@ -475,13 +464,4 @@ fn bounded_arguments(arguments: &Value) -> Value {
         "truncated": true,
         "originalBytes": whole.len(),
     })
-}
-
-/// The log holds no pictures and sounds, only what they were.
-fn without_bytes(block: &Block) -> Block {
-    match block {
-        Block::Image { .. } | Block::Audio { .. } => Block::text(block.describe()),
-        Block::Resource { resource } if resource.get("blob").is_some() => Block::text(block.describe()),
-        other => other.clone(),
-    }
 }

@@ -1,5 +1,6 @@
 //! How a call ended.
 
+use host_event::Fact;
 use host_ports::kept::Kept;
 use host_vocab::{Block, Code, blocks_text};
 use serde::Serialize;
@@ -88,9 +89,35 @@ impl Settled {
         })
     }
 
+    /// The end of the call as the log holds it; redacted and bounded like every fact. The gate records it;
+    /// whoever finds [`Settled::recorded`] false may record it later.
+    pub fn to_fact(&self, tool: &str) -> Fact {
+        Fact::CallSettled {
+            tool: tool.to_owned(),
+            settled: self.how.as_str().to_owned(),
+            code: self.code.as_str().to_owned(),
+            content: self.content.iter().map(without_bytes).collect(),
+            structured: self.structured.clone(),
+            outcome: self.outcome.clone(),
+            duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
+            original_bytes: self.original_bytes,
+            truncated: self.truncated,
+            kept: self.kept.iter().map(|it| it.id.clone()).collect(),
+        }
+    }
+
     /// All text of it.
     pub fn text(&self) -> String {
         blocks_text(&self.content)
+    }
+}
+
+/// The log holds no pictures and sounds, only what they were.
+fn without_bytes(block: &Block) -> Block {
+    match block {
+        Block::Image { .. } | Block::Audio { .. } => Block::text(block.describe()),
+        Block::Resource { resource } if resource.get("blob").is_some() => Block::text(block.describe()),
+        other => other.clone(),
     }
 }
 

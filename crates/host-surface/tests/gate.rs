@@ -5,7 +5,8 @@ use host_policy::{ApprovalRules, ToolPolicy};
 use host_ports::kept::{Kept, KeptFile, KeptOutput};
 use host_ports::log::LogError;
 use host_surface::{
-    Admitted, Arguments, Belongs, CallRequest, Decl, How, Offer, Tool, ToolError, ToolOutput, WithheldBy, codes,
+    Admitted, Arguments, Belongs, CallRequest, Decl, How, Offer, Tool, ToolError, ToolOutput, WithheldBy,
+    codes,
 };
 use host_testkit::TestSurface;
 use host_vocab::{CallId, Effect, RunId, limits};
@@ -80,7 +81,9 @@ async fn a_tool_that_is_not_on_the_surface_cannot_be_called_by_any_name() {
         ApprovalRules::default(),
     )
     .await;
-    for name in ["Write", "write", "WRITE", " Write", "mcp__builtin__Write", "mcp__mono-agent__Write", "fs.write", ""] {
+    for name in
+        ["Write", "write", "WRITE", " Write", "mcp__builtin__Write", "mcp__mono-agent__Write", "fs.write", ""]
+    {
         let settled = hidden.call(name, json!({"n": 1})).await;
         assert_eq!(settled.how, How::Refused, "{name}");
         let expected = if name == "Write" { codes::TOOL_DENIED } else { codes::UNKNOWN_TOOL };
@@ -243,8 +246,7 @@ async fn two_tools_of_ours_with_one_name_are_a_fault() {
         keep: Arc::new(KeepInMemory::default()),
         deadline: Duration::from_secs(1),
     };
-    let sealed =
-        seal(&sources, &ToolPolicy::allow_all(), Arc::default(), host_testkit::facts(), ports).await;
+    let sealed = seal(&sources, &ToolPolicy::allow_all(), Arc::default(), host_testkit::facts(), ports).await;
     assert!(matches!(sealed.err(), Some(SealError::TwoOfOurs { .. })));
 }
 
@@ -275,7 +277,13 @@ async fn a_child_surface_is_never_wider_than_its_parent() {
     let child = parent.surface.inherit(host_testkit::facts(), &ToolPolicy::allow_all(), &[]);
     assert_eq!(child.names().count(), 0);
     let wide = TestSurface::of(Count::default()).await;
-    assert_eq!(wide.surface.inherit(host_testkit::facts(), &ToolPolicy::fail_closed(), &[]).names().count(), 0);
-    assert_eq!(wide.surface.inherit(host_testkit::facts(), &ToolPolicy::allow_all(), &["Write"]).names().count(), 0);
+    assert_eq!(
+        wide.surface.inherit(host_testkit::facts(), &ToolPolicy::fail_closed(), &[]).names().count(),
+        0
+    );
+    assert_eq!(
+        wide.surface.inherit(host_testkit::facts(), &ToolPolicy::allow_all(), &["Write"]).names().count(),
+        0
+    );
     assert_eq!(wide.surface.inherit(host_testkit::facts(), &ToolPolicy::allow_all(), &[]).names().count(), 1);
 }
