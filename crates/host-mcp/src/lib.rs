@@ -1,1 +1,45 @@
 //! Other people's tools: every MCP server, behind one door.
+//!
+//! [`McpPool`] holds one [`McpSource`] for each declared server. A source offers a server's tools under local
+//! names, out of the cache where it can, and connects when it must; what can't be had is withheld with its
+//! cause, so that one bad server never hides the others. Nothing here starts a process or opens a socket:
+//! pipes come from the `Spawn` port, HTTP from the `Http` port, and `rmcp` speaks the protocol in between.
+
+mod cache;
+mod config;
+mod connection;
+mod definition;
+mod environment;
+mod events;
+mod exchange;
+mod fault;
+mod handler;
+mod handshake;
+mod legacy_sse;
+mod lifecycle;
+mod lines;
+mod naming;
+mod pool;
+mod repair;
+mod result;
+mod server;
+mod source;
+mod status;
+mod stderr;
+mod stdio;
+mod streamable;
+mod tool;
+
+pub use cache::{DefinitionCache, ENTRY_BYTES_MAX, MemoryCache};
+pub use config::{
+    CALL_TOTAL_DEFAULT, EraChoice, HttpConfig, HttpKind, McpServerConfig, McpTransport, StdioConfig,
+    TIMEOUT_DEFAULT,
+};
+pub use definition::{Definitions, OddTool, Route, ToolDefinition};
+pub use environment::{EnvironmentError, SAFE_NAMES, child_environment};
+pub use fault::{ConnectError, HttpFault};
+pub use naming::{NamingError, local_names, shown_name};
+pub use pool::{McpPool, PoolOptions, Refresh};
+pub use source::McpSource;
+pub use status::{LeftOut, ServerState, ServerStatus, TestReport};
+pub use tool::codes;

@@ -1,0 +1,205 @@
+//! All servers of an agent.
+
+use crate::cache::DefinitionCache;
+use crate::config::McpServerConfig;
+use crate::definition::Route;
+use crate::lifecycle::Ports;
+use crate::server::{Server, Snapshot};
+use crate::source::{McpSource, sort_out};
+use crate::status::{ServerState, ServerStatus, TestReport};
+use futures_util::future::join_all;
+use host_ports::http::Http;
+use host_ports::spawn::Spawn;
+use host_surface::ToolSource;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// When cached definitions are read anew from the server (MCP-16).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refresh {
+    /// Before anything is offered: for `validate`, `tools`, `explain`, `mcp list`.
+    Blocking,
+    /// Behind the back of the first run, once in a process, where they are older than this.
+    Background {
+        /// The age from which on they are read anew.
+        older_than: Duration,
+    },
+    /// Only when the server is connected to for a call.
+    Never,
+}
+
+/// What a pool may be told besides its servers.
+#[derive(Clone)]
+pub struct PoolOptions {
+    /// The host's own variables, out of which each stdio server is given the safe list (MCP-6).
+    pub host_env: BTreeMap<String, String>,
+    /// Variables that win over every entry (CTX-1).
+    pub overlay: BTreeMap<String, String>,
+    /// Folders that servers are told of as roots; empty = roots are not announced. Some servers replace the
+    /// folders of their command line by these.
+    pub roots: Vec<PathBuf>,
+    /// Where definitions outlive the process.
+    pub cache: Option<Arc<dyn DefinitionCache>>,
+    /// When cached definitions are read anew.
+    pub refresh: Refresh,
+    /// How long a connection may be idle before it is closed.
+    pub idle_close: Duration,
+}
+
+impl Default for PoolOptions {
+    fn default() -> Self {
+        PoolOptions {
+            host_env: BTreeMap::new(),
+            overlay: BTreeMap::new(),
+            roots: Vec::new(),
+            cache: None,
+            refresh: Refresh::Background { older_than: Duration::from_secs(60) },
+            idle_close: Duration::from_secs(900),
+        }
+    }
+}
+
+/// All servers of an agent. Connections are shared by its runs and end with it.
+pub struct McpPool {
+    sources: Vec<Arc<McpSource>>,
+}
+
+impl McpPool {
+    /// A pool over declared servers. Nothing is started yet. Names must differ; of two entries with one name
+    /// the first counts.
+    pub fn new(
+        servers: Vec<McpServerConfig>,
+        spawn: Arc<dyn Spawn>,
+        http: Arc<dyn Http>,
+        options: PoolOptions,
+    ) -> Self {
+        let ports = Ports {
+            spawn,
+            http,
+            host_env: Arc::new(options.host_env),
+            overlay: Arc::new(options.overlay),
+            roots: options.roots.into(),
+        };
+        let mut sources: Vec<Arc<McpSource>> = Vec::new();
+        for config in servers {
+            if sources.iter().any(|it| *it.server_name() == config.name) {
+                continue;
+            }
+            let cache = options.cache.clone();
+            let server = Server::new(config, ports.clone(), cache, options.refresh, options.idle_close);
+            sources.push(Arc::new(McpSource::new(server)));
+        }
+        McpPool { sources }
+    }
+
+    /// One source for each server, for sealing.
+    pub fn sources(&self) -> Vec<Arc<dyn ToolSource>> {
+        self.sources.iter().map(|source| Arc::clone(source) as Arc<dyn ToolSource>).collect()
+    }
+
+    /// Connects to every server and lists its tools, all at once; each waits at most its own `timeout`. The
+    /// status says afterwards what came of it (MCP-4).
+    pub async fn discover(&self) {
+        join_all(self.sources.iter().map(|source| source.server.connection(Duration::ZERO))).await;
+    }
+
+    /// What is known of each server, in the order of the config.
+    pub fn status(&self) -> Vec<ServerStatus> {
+        self.sources.iter().map(|source| status_of(&source.server)).collect()
+    }
+
+    /// Connects to one server apart from everything else, lists its tools and closes again; a quarantine ends
+    /// if that works. `None` = no server of that name.
+    pub async fn test(&self, name: &str) -> Option<TestReport> {
+        let source = self.sources.iter().find(|it| it.server_name().as_str() == name)?;
+        let begun = Instant::now();
+        let (result, noise, stderr_tail) = source.server.test().await;
+        let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let mut report = TestReport {
+            name: name.to_owned(),
+            error: None,
+            era: None,
+            revision: None,
+            server: None,
+            took_ms,
+            advertised: 0,
+            tools: Vec::new(),
+            left_out: Vec::new(),
+            noise,
+            stderr_tail,
+        };
+        match result {
+            Err(error) => report.error = Some(error.to_string()),
+            Ok(definitions) => {
+                let (tools, left_out) = sort_out(source.server_name(), &definitions);
+                report.era = Some(era_of(definitions.route));
+                report.advertised = definitions.advertised();
+                report.tools = tools;
+                report.left_out = left_out;
+                let named = format!("{} {}", definitions.server_name, definitions.server_version);
+                report.server = Some(named.trim().to_owned());
+                report.revision = Some(definitions.revision);
+            }
+        }
+        Some(report)
+    }
+
+    /// Ends every server and what it started. Takes a few seconds at most.
+    pub async fn shutdown(&self) {
+        join_all(self.sources.iter().map(|source| source.server.shutdown())).await;
+    }
+}
+
+fn status_of(server: &Server) -> ServerStatus {
+    let Snapshot {
+        definitions,
+        cached,
+        connected,
+        quarantined,
+        failures,
+        error,
+        starts,
+        pid,
+        noise,
+        stderr_tail,
+    } = server.snapshot();
+    let state = match (quarantined, failures > 0, connected, definitions.is_some()) {
+        (true, ..) => ServerState::Quarantined,
+        (_, true, ..) => ServerState::Degraded,
+        (_, _, true, _) => ServerState::Connected,
+        (_, _, _, true) => ServerState::Discovered,
+        _ => ServerState::Configured,
+    };
+    let (offered, left_out) = match &definitions {
+        Some(definitions) => sort_out(&server.config.name, definitions),
+        None => Default::default(),
+    };
+    ServerStatus {
+        name: server.config.name.to_string(),
+        transport: server.transport(),
+        required: server.config.required,
+        state,
+        era: definitions.as_ref().map(|it| era_of(it.route)),
+        revision: definitions.as_ref().map(|it| it.revision.clone()),
+        advertised: definitions.as_ref().map_or(0, |it| it.advertised()),
+        offered: offered.len(),
+        left_out,
+        error: error.map(|error| error.to_string()),
+        cached,
+        starts,
+        failures,
+        pid,
+        noise,
+        stderr_tail,
+    }
+}
+
+const fn era_of(route: Route) -> &'static str {
+    match route {
+        Route::Modern => "modern",
+        Route::Legacy => "legacy",
+        Route::LegacySse => "legacy-sse",
+    }
+}

@@ -1,0 +1,579 @@
+//! One server's life: configured → discovered → connected → degraded → quarantined.
+//!
+//! There is at most one connection and one attempt at a time, whoever asks. Failures are counted until a call
+//! works again, so that a server that connects and dies is slowed down like one that never starts.
+
+use crate::cache::{DefinitionCache, ENTRY_BYTES_MAX, Entry, now_ms};
+use crate::config::{McpServerConfig, McpTransport};
+use crate::connection::{CallBounds, Connection};
+use crate::definition::{Definitions, Route};
+use crate::fault::{CallFault, ConnectError, HttpFault};
+use crate::lifecycle::{Attempt, Ports, establish};
+use crate::pool::Refresh;
+use crate::stderr::Tail;
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Shared};
+use host_ports::CancellationToken;
+use host_surface::ProgressSink;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Failures in a row after which a server is left alone for long.
+const FAILURES_MAX: u32 = 3;
+/// How long it is left alone then.
+const QUARANTINE: Duration = Duration::from_secs(300);
+/// How long a refused credential is not tried again.
+const REFUSAL_PAUSE: Duration = Duration::from_secs(60);
+const BACK_OFF_FIRST: Duration = Duration::from_millis(500);
+const BACK_OFF_MAX: Duration = Duration::from_secs(60);
+/// How long a call waits for the end of a back-off instead of failing.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often an idle connection is looked at.
+const IDLE_TICK: Duration = Duration::from_secs(15);
+
+type Connecting = Shared<BoxFuture<'static, Result<Arc<Connection>, ConnectError>>>;
+
+/// One declared server with what is known of it.
+pub(crate) struct Server {
+    pub(crate) config: McpServerConfig,
+    ports: Ports,
+    cache: Option<Arc<dyn DefinitionCache>>,
+    refresh: Refresh,
+    idle_close: Duration,
+    digest: String,
+    stop: CancellationToken,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    live: Option<Arc<Connection>>,
+    connecting: Option<Connecting>,
+    known: Option<Known>,
+    cache_read: bool,
+    refreshed: bool,
+    failures: u32,
+    start_failed: bool,
+    last_error: Option<ConnectError>,
+    next_try: Option<Instant>,
+    starts: u32,
+    stderr: Option<Tail>,
+}
+
+#[derive(Clone)]
+struct Known {
+    definitions: Arc<Definitions>,
+    /// When it was read from the server, in Unix milliseconds, where that was in another process.
+    cached_at: Option<i64>,
+}
+
+/// What can be done about a connection right now.
+enum Step {
+    Live(Arc<Connection>),
+    Wait(Connecting),
+    NotYet(ConnectError, Duration),
+}
+
+/// Why a call was not made, or came to nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum CallEnd {
+    /// There is no connection; nothing was sent.
+    Unavailable(ConnectError),
+    /// The server has no such tool any more; nothing was sent.
+    Gone,
+    /// The tool takes other arguments than it did when the run began; nothing was sent.
+    Changed,
+    /// It was sent, and this came of it.
+    Fault(CallFault),
+}
+
+/// A snapshot for status.
+pub(crate) struct Snapshot {
+    pub(crate) definitions: Option<Arc<Definitions>>,
+    pub(crate) cached: bool,
+    pub(crate) connected: bool,
+    pub(crate) quarantined: bool,
+    pub(crate) failures: u32,
+    pub(crate) error: Option<ConnectError>,
+    pub(crate) starts: u32,
+    pub(crate) pid: Option<u32>,
+    pub(crate) noise: u64,
+    pub(crate) stderr_tail: String,
+}
+
+impl Server {
+    pub(crate) fn new(
+        config: McpServerConfig,
+        ports: Ports,
+        cache: Option<Arc<dyn DefinitionCache>>,
+        refresh: Refresh,
+        idle_close: Duration,
+    ) -> Arc<Self> {
+        let digest = config.digest();
+        Arc::new(Server {
+            config,
+            ports,
+            cache,
+            refresh,
+            idle_close,
+            digest,
+            stop: CancellationToken::new(),
+            state: Mutex::default(),
+        })
+    }
+
+    /// What is known of the server: from this process, else from the cache, else by connecting. Waits at most
+    /// the entry's `timeout`.
+    ///
+    /// # Errors
+    /// Why nothing can be known right now.
+    pub(crate) async fn definitions(self: &Arc<Self>) -> Result<Arc<Definitions>, ConnectError> {
+        self.read_cache().await;
+        let (known, failed) = {
+            let state = self.state();
+            (state.known.clone(), state.start_failed)
+        };
+        let Some(known) = known.filter(|_| !failed) else {
+            self.connection(Duration::ZERO).await?;
+            return self.known().ok_or_else(|| ConnectError::Protocol("nothing is known of it".to_owned()));
+        };
+        let Some(at) = known.cached_at else { return Ok(known.definitions) };
+        match self.refresh {
+            Refresh::Blocking => {
+                self.connection(Duration::ZERO).await?;
+                Ok(self.known().unwrap_or(known.definitions))
+            }
+            Refresh::Background { older_than } => {
+                let age = Duration::from_millis(u64::try_from(now_ms() - at).unwrap_or(u64::MAX));
+                if age >= older_than && !std::mem::replace(&mut self.state().refreshed, true) {
+                    let _ = self.step();
+                }
+                Ok(known.definitions)
+            }
+            Refresh::Never => Ok(known.definitions),
+        }
+    }
+
+    /// Calls a tool. It is sent at most once; a connection that is found dead before is made anew.
+    ///
+    /// # Errors
+    /// See [`CallEnd`].
+    pub(crate) async fn call(
+        self: &Arc<Self>,
+        remote: &str,
+        schema: &Value,
+        arguments: Map<String, Value>,
+        cancel: &CancellationToken,
+        progress: ProgressSink,
+    ) -> Result<Box<RawValue>, CallEnd> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let connection = tokio::select! {
+                connection = self.connection(PATIENCE) => connection.map_err(CallEnd::Unavailable)?,
+                () = cancel.cancelled() => return Err(CallEnd::Unavailable(ConnectError::Stopped)),
+            };
+            if tries < 3 && connection.is_stuck().await {
+                tracing::warn!(server = %self.config.name, "a server that ignores a cancellation is restarted");
+                self.retire(&connection);
+                continue;
+            }
+            self.check(remote, schema)?;
+            let bounds = CallBounds {
+                timeout: self.config.timeout,
+                total: self.config.call_total_max.max(self.config.timeout),
+                reset_on_progress: self.config.reset_timeout_on_progress,
+            };
+            let end = connection.call(remote, arguments.clone(), bounds, cancel, progress.clone()).await;
+            match &end {
+                Err(CallFault::NotSent) if tries < 3 => {
+                    self.retire(&connection);
+                    continue;
+                }
+                Ok(_) | Err(CallFault::Rpc { .. }) => self.worked(),
+                Err(CallFault::Http(fault)) => self.failed_http(&connection, fault),
+                Err(CallFault::Lost) if connection.child.is_some() => {
+                    self.lost(&connection).await;
+                }
+                Err(_) => {}
+            }
+            return end.map_err(|fault| match fault {
+                CallFault::NotSent => CallEnd::Unavailable(ConnectError::Http(HttpFault::Closed)),
+                fault => CallEnd::Fault(fault),
+            });
+        }
+    }
+
+    /// A tool is only called as the run knows it (T4-11): arguments were checked, and approved, for that.
+    fn check(&self, remote: &str, schema: &Value) -> Result<(), CallEnd> {
+        let Some(definitions) = self.known() else { return Ok(()) };
+        match definitions.tool(remote) {
+            None => Err(CallEnd::Gone),
+            Some(tool) if *tool.input_schema != *schema => Err(CallEnd::Changed),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// The connection, made if need be. Waits for a running attempt, and for the end of a back-off if that is
+    /// within `patience`.
+    pub(crate) async fn connection(
+        self: &Arc<Self>,
+        patience: Duration,
+    ) -> Result<Arc<Connection>, ConnectError> {
+        let give_up = Instant::now() + patience;
+        loop {
+            match self.step() {
+                Step::Live(connection) => return Ok(connection),
+                Step::Wait(connecting) => return connecting.await,
+                Step::NotYet(error, wait) if Instant::now() + wait > give_up => return Err(error),
+                Step::NotYet(_, wait) => tokio::time::sleep(wait).await,
+            }
+        }
+    }
+
+    fn step(self: &Arc<Self>) -> Step {
+        let mut state = self.state();
+        if let Some(live) = state.live.as_ref().filter(|live| live.is_open()) {
+            return Step::Live(Arc::clone(live));
+        }
+        if let Some(connecting) = &state.connecting {
+            return Step::Wait(connecting.clone());
+        }
+        if self.stop.is_cancelled() {
+            return Step::NotYet(ConnectError::Stopped, Duration::MAX / 4);
+        }
+        let now = Instant::now();
+        if let Some(next_try) = state.next_try.filter(|next| *next > now) {
+            let wait = next_try - now;
+            let cause = Box::new(state.last_error.clone().unwrap_or(ConnectError::Stopped));
+            let error = if state.failures >= FAILURES_MAX {
+                ConnectError::Quarantined { cause, failures: state.failures }
+            } else {
+                ConnectError::BackOff { cause, wait }
+            };
+            return Step::NotYet(error, wait);
+        }
+        state.starts += 1;
+        let this = Arc::clone(self);
+        let task = tokio::spawn(async move { this.attempt().await });
+        let connecting = async move { task.await.unwrap_or(Err(ConnectError::Stopped)) }.boxed().shared();
+        state.connecting = Some(connecting.clone());
+        Step::Wait(connecting)
+    }
+
+    async fn attempt(self: Arc<Self>) -> Result<Arc<Connection>, ConnectError> {
+        self.read_cache().await;
+        let route = self.known().map(|definitions| definitions.route);
+        let result = self.try_once(route).await;
+        let (result, stderr) = result;
+        let (connection, definitions) = match result {
+            Ok(done) => done,
+            Err(error) => {
+                tracing::warn!(server = %self.config.name, %error, "an MCP server could not be connected to");
+                let mut state = self.state();
+                state.connecting = None;
+                state.stderr = Some(stderr);
+                state.start_failed = true;
+                self.count_failure(&mut state, error.clone(), false);
+                return Err(error);
+            }
+        };
+        let connection = Arc::new(connection);
+        let changed = self.adopt(&definitions);
+        {
+            let mut state = self.state();
+            state.connecting = None;
+            state.stderr = Some(stderr);
+            state.start_failed = false;
+            state.refreshed = true;
+            state.live = Some(Arc::clone(&connection));
+        }
+        tokio::spawn(watch(
+            Arc::downgrade(&self),
+            Arc::clone(&connection),
+            self.stop.clone(),
+            self.idle_close,
+        ));
+        if changed {
+            self.write_cache(definitions).await;
+        }
+        Ok(connection)
+    }
+
+    /// One attempt under the entry's bound.
+    async fn try_once(
+        &self,
+        route: Option<Route>,
+    ) -> (Result<(Connection, Definitions), ConnectError>, Tail) {
+        let attempt = Attempt::default();
+        let result = tokio::select! {
+            result = tokio::time::timeout(
+                self.config.timeout,
+                establish(&self.config, &self.ports, route, &attempt),
+            ) => result.unwrap_or_else(|_| Err(attempt.timed_out(self.config.timeout))),
+            () = self.stop.cancelled() => Err(ConnectError::Stopped),
+        };
+        (result, attempt.stderr())
+    }
+
+    /// Connects apart from everything else, lists, and closes: for `mcp test`. A success ends a quarantine.
+    pub(crate) async fn test(&self) -> (Result<Definitions, ConnectError>, u64, String) {
+        let (result, stderr) = self.try_once(None).await;
+        match result {
+            Ok((connection, definitions)) => {
+                let noise = connection.noise();
+                connection.close().await;
+                let mut state = self.state();
+                state.failures = 0;
+                state.next_try = None;
+                state.start_failed = false;
+                state.last_error = None;
+                (Ok(definitions), noise, stderr.text())
+            }
+            Err(error) => (Err(error), 0, stderr.text()),
+        }
+    }
+
+    /// Takes new definitions; whether they differ from what was known.
+    fn adopt(&self, definitions: &Definitions) -> bool {
+        let mut state = self.state();
+        let same = state.known.as_ref().is_some_and(|known| *known.definitions == *definitions);
+        let stale = state.known.as_ref().is_none_or(|known| known.cached_at.is_some());
+        let kept = match &state.known {
+            // The same value stays the same allocation, so that what was built from it is kept.
+            Some(known) if same => Arc::clone(&known.definitions),
+            _ => Arc::new(definitions.clone()),
+        };
+        state.known = Some(Known { definitions: kept, cached_at: None });
+        !same || stale
+    }
+
+    /// Reads the list anew after the server said that it changed (MCP-13): it serves the next run.
+    async fn relist(&self, connection: &Connection) {
+        match tokio::time::timeout(self.config.timeout, connection.define()).await {
+            Ok(Ok(definitions)) => {
+                if self.adopt(&definitions) {
+                    tracing::info!(server = %self.config.name, tools = definitions.tools.len(), "the list of tools changed");
+                    self.write_cache(definitions).await;
+                }
+            }
+            Ok(Err(error)) => {
+                tracing::warn!(server = %self.config.name, %error, "the changed list could not be read")
+            }
+            Err(_) => tracing::warn!(server = %self.config.name, "the changed list did not come in time"),
+        }
+    }
+
+    /// The connection is gone without our doing.
+    async fn lost(&self, connection: &Arc<Connection>) {
+        {
+            let mut state = self.state();
+            if !state.live.as_ref().is_some_and(|live| Arc::ptr_eq(live, connection)) {
+                return;
+            }
+            state.live = None;
+            self.count_failure(&mut state, ConnectError::Http(HttpFault::Closed), true);
+        }
+        if let Some(child) = &connection.child {
+            let exit = child.ended().await;
+            let error = ConnectError::Exited { exit, stderr: child.stderr.line(), phase: "running" };
+            tracing::warn!(server = %self.config.name, %error, "an MCP server ended");
+            let mut state = self.state();
+            if state.last_error == Some(ConnectError::Http(HttpFault::Closed)) {
+                state.last_error = Some(error);
+            }
+        }
+    }
+
+    fn failed_http(&self, connection: &Arc<Connection>, fault: &HttpFault) {
+        let dead =
+            matches!(fault, HttpFault::SessionLost | HttpFault::Closed | HttpFault::Unauthorized { .. })
+                || (matches!(fault, HttpFault::Transport(_)) && fault.nothing_happened());
+        if dead {
+            let mut state = self.state();
+            self.count_failure(&mut state, ConnectError::Http(fault.clone()), true);
+            drop(state);
+            self.retire(connection);
+        }
+    }
+
+    /// Takes a connection out of use and closes it in the background.
+    fn retire(&self, connection: &Arc<Connection>) {
+        let mut state = self.state();
+        if state.live.as_ref().is_some_and(|live| Arc::ptr_eq(live, connection)) {
+            state.live = None;
+        }
+        drop(state);
+        let connection = Arc::clone(connection);
+        tokio::spawn(async move { connection.close().await });
+    }
+
+    fn worked(&self) {
+        let mut state = self.state();
+        state.failures = 0;
+        state.next_try = None;
+        state.last_error = None;
+    }
+
+    fn count_failure(&self, state: &mut State, error: ConnectError, was_running: bool) {
+        if error == ConnectError::Stopped {
+            return;
+        }
+        state.failures += 1;
+        let wait = if error.is_refusal() {
+            REFUSAL_PAUSE
+        } else if state.failures >= FAILURES_MAX {
+            QUARANTINE
+        } else if was_running && state.failures == 1 {
+            Duration::ZERO
+        } else {
+            back_off(state.failures)
+        };
+        state.last_error = Some(error);
+        state.next_try = Some(Instant::now() + wait);
+    }
+
+    async fn read_cache(&self) {
+        let Some(cache) = &self.cache else { return };
+        if self.state().cache_read {
+            return;
+        }
+        let found = cache.load(&self.digest).await;
+        let entry = found
+            .filter(|bytes| bytes.len() <= ENTRY_BYTES_MAX)
+            .and_then(|bytes| serde_json::from_slice::<Entry>(&bytes).ok());
+        let mut state = self.state();
+        if !std::mem::replace(&mut state.cache_read, true)
+            && state.known.is_none()
+            && let Some(Entry { at, definitions }) = entry
+        {
+            state.known = Some(Known { definitions: Arc::new(definitions), cached_at: Some(at) });
+        }
+    }
+
+    async fn write_cache(&self, definitions: Definitions) {
+        let Some(cache) = &self.cache else { return };
+        let entry = Entry { at: now_ms(), definitions };
+        if let Ok(bytes) = serde_json::to_vec(&entry)
+            && bytes.len() <= ENTRY_BYTES_MAX
+        {
+            cache.store(&self.digest, bytes).await;
+        }
+    }
+
+    /// What is known right now.
+    pub(crate) fn known(&self) -> Option<Arc<Definitions>> {
+        self.state().known.as_ref().map(|known| Arc::clone(&known.definitions))
+    }
+
+    /// Ends everything that runs for it. Bounded by the transport's graces.
+    pub(crate) async fn shutdown(&self) {
+        self.stop.cancel();
+        let (live, connecting) = {
+            let mut state = self.state();
+            (state.live.take(), state.connecting.take())
+        };
+        if let Some(live) = live {
+            live.close().await;
+        }
+        if let Some(connecting) = connecting
+            && let Ok(connection) = connecting.await
+        {
+            self.state().live = None;
+            connection.close().await;
+        }
+    }
+
+    /// Everything for status.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let state = self.state();
+        let live = state.live.as_ref().filter(|live| live.is_open());
+        let waits = state.next_try.is_some_and(|next| next > Instant::now());
+        Snapshot {
+            definitions: state.known.as_ref().map(|known| Arc::clone(&known.definitions)),
+            cached: state.known.as_ref().is_some_and(|known| known.cached_at.is_some()),
+            connected: live.is_some(),
+            quarantined: live.is_none() && state.failures >= FAILURES_MAX && waits,
+            failures: state.failures,
+            error: state.last_error.clone(),
+            starts: state.starts,
+            pid: live.and_then(|live| live.child.as_ref()).map(|child| child.pid),
+            noise: live.map_or(0, |live| live.noise()),
+            stderr_tail: state.stderr.as_ref().map(Tail::text).unwrap_or_default(),
+        }
+    }
+
+    /// `stdio` or `http`.
+    pub(crate) fn transport(&self) -> &'static str {
+        match self.config.transport {
+            McpTransport::Stdio(_) => "stdio",
+            McpTransport::Http(_) => "http",
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// Looks after one connection: its end, its changed lists, its idle time.
+async fn watch(
+    server: Weak<Server>,
+    connection: Arc<Connection>,
+    stop: CancellationToken,
+    idle_close: Duration,
+) {
+    loop {
+        tokio::select! {
+            () = connection.closed.cancelled() => {
+                if let Some(server) = server.upgrade() {
+                    server.lost(&connection).await;
+                }
+                return connection.close().await;
+            }
+            () = stop.cancelled() => return connection.close().await,
+            () = connection.list_changed.notified() => {
+                let Some(server) = server.upgrade() else { return connection.close().await };
+                server.relist(&connection).await;
+            }
+            () = tokio::time::sleep(IDLE_TICK.min(idle_close)) => {
+                if connection.idle() >= idle_close && let Some(server) = server.upgrade() {
+                    tracing::debug!(server = %server.config.name, "an idle connection is closed");
+                    server.retire(&connection);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Doubled for each failure, with a fifth of jitter either way.
+fn back_off(failures: u32) -> Duration {
+    let doubled = BACK_OFF_FIRST.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(BACK_OFF_MAX);
+    let jitter = u32::try_from(RandomState::new().hash_one(failures) % 401).unwrap_or(200);
+    doubled * (800 + jitter) / 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_back_off_doubles_within_its_bounds() {
+        for failures in 1..40 {
+            let plain = BACK_OFF_FIRST.saturating_mul(1 << (failures - 1).min(16)).min(BACK_OFF_MAX);
+            let wait = back_off(failures);
+            assert!(wait >= plain * 8 / 10 && wait <= plain * 12 / 10, "{failures}: {wait:?}");
+        }
+    }
+}
