@@ -50,7 +50,7 @@ pub fn resolve_tool_name(name: &str) -> Option<&'static KnownTool> {
     known_tool(name).or_else(|| known_tool(legacy_alias(name)?.canonical))
 }
 
-/// The docs page of the table, as Markdown; a test keeps the committed page equal to it.
+/// The docs page of the table, as Markdown. Its snapshot stands beside the test below.
 pub fn deprecated_names_page() -> String {
     let mut page = String::from(
         "# Old tool names\n\n\

@@ -1,5 +1,7 @@
 //! Rules on single calls (TOO-9, T6-05).
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use host_policy::*;
 use host_vocab::{ServerName, ToolName};
 use proptest::prelude::*;

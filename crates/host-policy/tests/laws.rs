@@ -1,6 +1,7 @@
 //! Laws that hold for any two lists (POL-16).
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use host_policy::*;
 use host_vocab::{ServerName, ToolName};
 use proptest::prelude::*;

@@ -1,5 +1,7 @@
 //! The two lists: shapes, faults, old names, external tools, words.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use host_policy::*;
 use host_vocab::{ServerName, ToolName};
 

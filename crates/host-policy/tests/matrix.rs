@@ -1,5 +1,7 @@
 //! The committed matrix: tools × policies × channels. A change in it is a change of what agents may do.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use host_policy::*;
 use host_vocab::{ServerName, ToolName};
 use serde_json::json;

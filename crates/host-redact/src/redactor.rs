@@ -15,6 +15,9 @@ use std::ops::Range;
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "[redacted]";
 
+/// At most this many passes over one text; ordinary ones take two.
+const PASSES_MAX: usize = 64;
+
 /// Replaces known secrets in values and text. Build it once per agent from the values that the host
 /// resolved; it is cheap to share.
 ///
@@ -78,11 +81,15 @@ impl Redactor {
     /// A redacted text, borrowed where nothing was found.
     pub(crate) fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut clean = Cow::Borrowed(text);
-        // Each pass takes away something that is no marker, or joins markers, so this ends.
-        while let Some(next) = self.pass(&clean) {
-            clean = Cow::Owned(next);
+        // Each pass takes away something that is no marker, or joins markers, so this ends; a text that
+        // needs very many was made to, and goes as a whole.
+        for _ in 0..PASSES_MAX {
+            match self.pass(&clean) {
+                Some(next) => clean = Cow::Owned(next),
+                None => return clean,
+            }
         }
-        clean
+        Cow::Owned(REDACTED.to_owned())
     }
 
     fn pass(&self, text: &str) -> Option<String> {
@@ -132,9 +139,7 @@ impl Redactor {
 
     fn find_in_view(&self, text: &str, view: &View, found: &mut dyn FnMut(Shape)) {
         if let Some(values) = &self.values {
-            let mut add = |range| found(plain_shape(text, view.source(range)));
-            values.find_plain(&view.text, &mut add);
-            values.find(&view.text, &mut add);
+            values.find(&view.text, |range| found(plain_shape(text, view.source(range))));
         }
         shapes::find(&view.text, |shape| {
             let range = view.source(shape.range.clone());

@@ -8,6 +8,8 @@ use std::sync::Arc;
 const HOLD_BYTES_MIN: usize = 512;
 /// At most this much is held back for configured values; longer ones are found within one piece only.
 const HOLD_BYTES_MAX: usize = 32 * 1024;
+/// A stored stream is looked at when this much more has come.
+const BATCH_BYTES: usize = 512;
 /// A run without white space longer than this is no token.
 const RUN_BYTES_MAX: usize = 8 * 1024;
 /// At most this much is held back at all.
@@ -46,7 +48,9 @@ impl StreamRedactor {
     pub fn push(&mut self, piece: &str) -> String {
         let piece = self.swallowed(piece);
         self.held.push_str(piece);
-        if self.held.len() <= self.hold {
+        // A stored stream is looked at in batches, since each look reads all that is held.
+        let wait = if self.live { self.hold } else { self.hold + BATCH_BYTES };
+        if self.held.len() <= wait {
             return String::new();
         }
         let cut = self.sure();

@@ -1,6 +1,6 @@
 //! Configured values and the forms they travel in.
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use host_vocab::Secret;
@@ -17,12 +17,10 @@ const WRAPPED_CHARS_MIN: usize = 12;
 
 /// Finds the configured values of one agent.
 pub(crate) struct Values {
-    /// The values as they are and encoded; for the text itself.
+    /// The values as they are, in the compatibility form (that of some readings), and encoded.
     encoded: AhoCorasick,
     /// For each pattern of `encoded`, how it may be widened.
     edges: Vec<Edge>,
-    /// The values as they are, in the compatibility form; for readings.
-    plain: AhoCorasick,
     /// Long encodings; for joined lines.
     wrapped: AhoCorasick,
     /// Values that are whole numbers.
@@ -38,9 +36,15 @@ pub(crate) struct Values {
 struct Edge {
     left: bool,
     right: bool,
+    /// Whether padding may follow.
+    padded: bool,
 }
 
-const NO_EDGE: Edge = Edge { left: false, right: false };
+const NO_EDGE: Edge = Edge { left: false, right: false, padded: false };
+
+/// A value of fewer bytes is too short to be told by the base64 characters that it decides alone, so its
+/// neighbours' bits are tried out.
+const WHOLE_BITS_BELOW: usize = 8;
 
 impl Values {
     /// `None` where there is nothing to look for.
@@ -56,14 +60,16 @@ impl Values {
         let mut wrapped: Vec<String> = Vec::new();
         for value in &plain {
             patterns.push((value.clone(), NO_EDGE));
+            let folded = fold(value);
+            if folded != *value && folded.chars().count() >= VALUE_CHARS_MIN {
+                patterns.push((folded, NO_EDGE));
+            }
             let encodings = encodings(value);
             wrapped.extend(
                 encodings.iter().map(|(text, _)| text.clone()).filter(|t| t.len() >= WRAPPED_CHARS_MIN),
             );
             patterns.extend(encodings);
         }
-        let folded: BTreeSet<String> =
-            plain.iter().map(|value| fold(value)).filter(|v| v.chars().count() >= VALUE_CHARS_MIN).collect();
         let longest = patterns.iter().map(|(text, _)| text.len()).max().unwrap_or_default();
         let spaced = |value: &&String| value.contains(char::is_whitespace);
         let longest_spaced = plain.iter().filter(spaced).map(String::len).max().unwrap_or_default();
@@ -72,7 +78,6 @@ impl Values {
         Some(Values {
             encoded: automaton(patterns.iter().map(|(text, _)| text.as_str()))?,
             edges: patterns.iter().map(|(_, edge)| *edge).collect(),
-            plain: automaton(folded.iter().chain(&plain).map(String::as_str))?,
             wrapped: automaton(wrapped.iter().map(String::as_str))?,
             numbers,
             longest,
@@ -86,11 +91,6 @@ impl Values {
             let edge = self.edges.get(hit.pattern().as_usize()).copied().unwrap_or(NO_EDGE);
             found(widened(text, hit.start()..hit.end(), edge));
         }
-    }
-
-    /// Adds the places of a reading of a text.
-    pub(crate) fn find_plain(&self, text: &str, mut found: impl FnMut(Range<usize>)) {
-        self.plain.find_iter(text).for_each(|hit| found(hit.start()..hit.end()));
     }
 
     /// Adds the places of encodings in joined lines.
@@ -109,9 +109,17 @@ fn fold(value: &str) -> String {
     crate::view::folded(value).map_or_else(|| value.nfkc().collect(), |view| view.text)
 }
 
-fn automaton<'a>(patterns: impl Iterator<Item = &'a str>) -> Option<AhoCorasick> {
-    // Leftmost-longest, so that a value that begins with another one goes as a whole.
-    AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(patterns).ok()
+/// Patterns of at most this many bytes become a table, which is quicker and larger.
+const TABLE_BYTES_MAX: usize = 16 * 1024;
+
+fn automaton<'a>(patterns: impl Iterator<Item = &'a str> + Clone) -> Option<AhoCorasick> {
+    let small = patterns.clone().map(str::len).sum::<usize>() <= TABLE_BYTES_MAX;
+    AhoCorasick::builder()
+        // Leftmost-longest, so that a value that begins with another one goes as a whole.
+        .match_kind(MatchKind::LeftmostLongest)
+        .kind(small.then_some(AhoCorasickKind::DFA))
+        .build(patterns)
+        .ok()
 }
 
 fn add_value(values: &mut BTreeSet<String>, value: &str) {
@@ -134,18 +142,10 @@ fn encodings(value: &str) -> Vec<(String, Edge)> {
     let bytes = value.as_bytes();
     let mut forms: Vec<(String, Edge)> = Vec::new();
     for offset in 0..3 {
-        let mut padded = vec![0; offset];
-        padded.extend_from_slice(bytes);
-        // Only the characters that the value alone decides.
-        let start = (8 * offset).div_ceil(6);
-        let end = 8 * padded.len() / 6;
-        let edge = Edge { left: offset > 0, right: 8 * padded.len() % 6 != 0 };
-        for text in [STANDARD.encode(&padded), URL_SAFE_NO_PAD.encode(&padded)] {
-            let form = &text[start..end];
-            if form.len() >= if offset == 0 { 5 } else { 7 } && !forms.iter().any(|(known, _)| known == form)
-            {
-                forms.push((form.to_owned(), edge));
-            }
+        if bytes.len() < WHOLE_BITS_BELOW {
+            base64_all_bits(bytes, offset, &mut forms)
+        } else {
+            base64_inner(bytes, offset, &mut forms)
         }
     }
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -155,6 +155,45 @@ fn encodings(value: &str) -> Vec<(String, Edge)> {
         forms.push((value.replace(' ', "+"), NO_EDGE));
     }
     forms
+}
+
+/// The characters that the value alone decides, behind so many other bytes.
+fn base64_inner(bytes: &[u8], offset: usize, forms: &mut Vec<(String, Edge)>) {
+    let mut padded = vec![0; offset];
+    padded.extend_from_slice(bytes);
+    let start = (8 * offset).div_ceil(6);
+    let end = 8 * padded.len() / 6;
+    let edge = Edge { left: offset > 0, right: 8 * padded.len() % 6 != 0, padded: true };
+    add_base64(&padded, start..end, edge, forms);
+}
+
+/// The characters that hold any bit of the value, with all that its neighbours may add to them.
+fn base64_all_bits(bytes: &[u8], offset: usize, forms: &mut Vec<(String, Edge)>) {
+    let bits = 8 * (offset + bytes.len());
+    let (start, end) = (8 * offset / 6, bits.div_ceil(6));
+    let left_bits = 8 * offset % 6;
+    let right_bits = 6 * end - bits;
+    let edge = Edge { padded: true, ..NO_EDGE };
+    for left in 0..1_u8 << left_bits {
+        for right in 0..1_u16 << right_bits {
+            let mut padded = vec![0; offset];
+            if let Some(before) = padded.last_mut() {
+                *before = left;
+            }
+            padded.extend_from_slice(bytes);
+            padded.push(u8::try_from(right << (8 - right_bits)).unwrap_or_default());
+            add_base64(&padded, start..end, edge, forms);
+        }
+    }
+}
+
+fn add_base64(bytes: &[u8], range: Range<usize>, edge: Edge, forms: &mut Vec<(String, Edge)>) {
+    for text in [STANDARD.encode(bytes), URL_SAFE_NO_PAD.encode(bytes)] {
+        let form = &text[range.clone()];
+        if !forms.iter().any(|(known, _)| known == form) {
+            forms.push((form.to_owned(), edge));
+        }
+    }
 }
 
 fn widened(text: &str, range: Range<usize>, edge: Edge) -> Range<usize> {
@@ -167,7 +206,7 @@ fn widened(text: &str, range: Range<usize>, edge: Edge) -> Range<usize> {
     if edge.right && bytes.get(range.end).is_some_and(letter) {
         range.end += 1;
     }
-    if edge.left || edge.right {
+    if edge.padded {
         range.end += bytes[range.end..].iter().take(2).take_while(|byte| **byte == b'=').count();
     }
     range

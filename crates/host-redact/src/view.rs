@@ -2,84 +2,139 @@
 //! text itself, and nothing else of it changes.
 
 use std::ops::Range;
-use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{canonical_combining_class, compose};
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-/// A reading. `from[i]..to[i]` is the part of the source that byte `i` was read from.
+/// A stretch of a reading and the part of the source that it was read from.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
+    /// Where it begins in the reading.
+    at: usize,
+    /// Where it begins in the source.
+    from: usize,
+    /// How long it is in the source.
+    length: usize,
+    /// Whether it stands there letter by letter.
+    same: bool,
+}
+
+impl Stretch {
+    fn from_of(&self, position: usize) -> usize {
+        if self.same { self.from + (position - self.at) } else { self.from }
+    }
+
+    fn to_of(&self, last: usize) -> usize {
+        if self.same { self.from + (last - self.at) + 1 } else { self.from + self.length }
+    }
+}
+
+/// A reading of a text with the way back.
 #[derive(Debug, Default)]
 pub(crate) struct View {
     pub(crate) text: String,
-    from: Vec<u32>,
-    to: Vec<u32>,
+    stretches: Vec<Stretch>,
 }
 
 impl View {
     fn with_room(bytes: usize) -> Self {
-        View {
-            text: String::with_capacity(bytes),
-            from: Vec::with_capacity(bytes),
-            to: Vec::with_capacity(bytes),
+        View { text: String::with_capacity(bytes), stretches: Vec::new() }
+    }
+
+    /// Takes a part of the source as it stands.
+    fn copy(&mut self, source: &str, range: Range<usize>) {
+        if !range.is_empty() {
+            self.add(Stretch { at: self.text.len(), from: range.start, length: range.len(), same: true });
+            self.text.push_str(&source[range]);
         }
     }
 
-    fn push(&mut self, letter: char, source: Range<usize>) {
+    /// Takes a letter that was decoded from a part of the source.
+    fn decoded(&mut self, letter: char, source: Range<usize>) {
+        self.add(Stretch { at: self.text.len(), from: source.start, length: source.len(), same: false });
         self.text.push(letter);
-        let bytes = self.text.len();
-        // A source of 4 GiB or more is refused by `readable`.
-        self.from.resize(bytes, source.start as u32);
-        self.to.resize(bytes, source.end as u32);
+    }
+
+    fn add(&mut self, next: Stretch) {
+        if let Some(last) = self.stretches.last_mut()
+            && last.same
+            && next.same
+            && last.from + last.length == next.from
+            && last.at + last.length == next.at
+        {
+            last.length += next.length;
+            return;
+        }
+        self.stretches.push(next);
+    }
+
+    fn stretch(&self, position: usize) -> Option<&Stretch> {
+        let after = self.stretches.partition_point(|stretch| stretch.at <= position);
+        self.stretches.get(after.checked_sub(1)?)
     }
 
     /// The source of a range of the reading.
     pub(crate) fn source(&self, range: Range<usize>) -> Range<usize> {
-        match (self.from.get(range.start), range.end.checked_sub(1).and_then(|last| self.to.get(last))) {
-            (Some(from), Some(to)) if from <= to => *from as usize..*to as usize,
+        let last = range.end.saturating_sub(1);
+        match (self.stretch(range.start), self.stretch(last)) {
+            (Some(first), Some(end)) if !range.is_empty() => first.from_of(range.start)..end.to_of(last),
             _ => 0..0,
         }
     }
 
     /// A reading of this reading, with the way back to the first source.
     pub(crate) fn then(&self, read: fn(&str) -> Option<View>) -> Option<View> {
-        let mut next = read(&self.text)?;
-        for at in 0..next.text.len() {
-            let source = self.source(next.from[at] as usize..next.to[at] as usize);
-            next.from[at] = source.start as u32;
-            next.to[at] = source.end as u32;
+        let next = read(&self.text)?;
+        let mut whole = View { text: next.text, stretches: Vec::with_capacity(next.stretches.len()) };
+        for stretch in next.stretches {
+            let end = stretch.from + stretch.length;
+            if !stretch.same {
+                let source = self.source(stretch.from..end);
+                whole.add(Stretch { from: source.start, length: source.len(), ..stretch });
+                continue;
+            }
+            let first = self.stretches.partition_point(|inner| inner.at <= stretch.from).saturating_sub(1);
+            for (index, inner) in self.stretches.iter().enumerate().skip(first) {
+                if inner.at >= end {
+                    break;
+                }
+                let inner_end = self.stretches.get(index + 1).map_or(self.text.len(), |after| after.at);
+                let (low, high) = (inner.at.max(stretch.from), inner_end.min(end));
+                let from = inner.from_of(low);
+                let length = if inner.same { high - low } else { inner.length };
+                whole.add(Stretch { at: stretch.at + (low - stretch.from), from, length, same: inner.same });
+            }
         }
-        Some(next)
+        Some(whole)
     }
 }
 
-fn readable(text: &str) -> bool {
-    u32::try_from(text.len()).is_ok()
-}
+/// What the front of a rest decodes to (nothing, for what is left out) and how many bytes that took.
+type Unit = Option<(Option<char>, usize)>;
 
-/// Reads a text unit by unit: `unit` gives the letters for the front of a rest and how many bytes they
-/// took, or `None` for "as it stands". No reading where nothing was decoded.
-fn read(text: &str, sign: u8, unit: impl Fn(&str) -> Option<(Option<char>, usize)>) -> Option<View> {
+/// Reads a text: at each `sign`, `unit` decodes the front of the rest, or says `None` for "as it stands".
+/// No reading where nothing was decoded.
+fn read(text: &str, sign: u8, unit: impl Fn(&str) -> Unit) -> Option<View> {
     // Every encoding has a sign, and most texts don't hold it.
-    if memchr::memchr(sign, text.as_bytes()).is_none() || !readable(text) {
-        return None;
-    }
+    memchr::memchr(sign, text.as_bytes())?;
     let mut view = View::with_room(text.len());
     let mut changed = false;
-    let mut at = 0;
-    while let Some(letter) = text[at..].chars().next() {
-        let taken = match unit(&text[at..]) {
-            Some((decoded, taken)) => {
+    let (mut copied, mut at) = (0, 0);
+    while let Some(skip) = memchr::memchr(sign, &text.as_bytes()[at..]) {
+        at += skip;
+        match unit(&text[at..]) {
+            Some((letter, taken)) => {
                 changed = true;
-                if let Some(decoded) = decoded {
-                    view.push(decoded, at..at + taken);
+                view.copy(text, copied..at);
+                if let Some(letter) = letter {
+                    view.decoded(letter, at..at + taken);
                 }
-                taken
+                at += taken;
+                copied = at;
             }
-            None => {
-                view.push(letter, at..at + letter.len_utf8());
-                letter.len_utf8()
-            }
-        };
-        at += taken;
+            None => at += 1,
+        }
     }
+    view.copy(text, copied..text.len());
     changed.then_some(view)
 }
 
@@ -178,25 +233,39 @@ pub(crate) fn references(text: &str) -> Option<View> {
 /// A text without its line ends and the space before the next line's first character: what a wrapped
 /// encoding was before.
 pub(crate) fn joined(text: &str) -> Option<View> {
-    read(text, b'\n', |rest| {
-        let end = if rest.starts_with("\r\n") { 2 } else { usize::from(rest.starts_with('\n')) };
-        if end == 0 {
-            return None;
-        }
-        let space = rest[end..].bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        Some((None, end + space))
+    if !may_be_wrapped(text.as_bytes()) {
+        return None;
+    }
+    // A carriage return before the line end belongs to no encoding: where there is one, it is the sign.
+    if memchr::memchr(b'\r', text.as_bytes()).is_some() {
+        return read(text, b'\r', |rest| rest.starts_with("\r\n").then(|| (None, line_end(rest, 2))));
+    }
+    read(text, b'\n', |rest| Some((None, line_end(rest, 1))))
+}
+
+/// A line of an encoding that goes on in the next one ends with at least so many of its characters.
+const WRAPPED_LINE_MIN: usize = 16;
+
+fn may_be_wrapped(bytes: &[u8]) -> bool {
+    let letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
+    memchr::memchr_iter(b'\n', bytes).any(|at| {
+        let line = bytes[..at].strip_suffix(b"\r").unwrap_or(&bytes[..at]);
+        line.iter().rev().take(WRAPPED_LINE_MIN).take_while(|byte| letter(byte)).count() == WRAPPED_LINE_MIN
     })
+}
+
+fn line_end(rest: &str, end: usize) -> usize {
+    end + rest[end..].bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
 /// The compatibility form (NFKC) without invisible characters and terminal colours.
 pub(crate) fn folded(text: &str) -> Option<View> {
-    let plain = text.is_ascii() && memchr::memchr(0x1b, text.as_bytes()).is_none();
-    if plain || !readable(text) {
+    if text.is_ascii() && memchr::memchr(0x1b, text.as_bytes()).is_none() {
         return None;
     }
     let mut view = View::with_room(text.len());
     let mut changed = false;
-    // Letters that combine are normalised together; `ends` is where each cluster stops in the source.
+    // Letters that combine are normalised together.
     let mut cluster: Vec<char> = Vec::new();
     let mut source = 0..0;
     let mut at = 0;
@@ -208,14 +277,22 @@ pub(crate) fn folded(text: &str) -> Option<View> {
             continue;
         }
         if cluster.last().is_none_or(|last| starts_cluster(*last, letter)) {
-            changed |= flush(&mut view, &mut cluster, source.clone());
+            changed |= flush(&mut view, text, &mut cluster, source.clone());
+            // All but the last of a plain stretch can't combine with anything.
+            let plain = text[at..].bytes().take_while(|byte| byte.is_ascii() && *byte != 0x1b).count();
+            if plain > 1 {
+                view.copy(text, at..at + plain - 1);
+                at += plain - 1;
+                source = at..at;
+                continue;
+            }
             source.start = at;
         }
         cluster.push(letter);
         at += letter.len_utf8();
         source.end = at;
     }
-    changed |= flush(&mut view, &mut cluster, source);
+    changed |= flush(&mut view, text, &mut cluster, source);
     changed.then_some(view)
 }
 
@@ -229,24 +306,23 @@ fn starts_cluster(last: char, letter: char) -> bool {
 /// At most this many letters are normalised together; a longer cluster is no text.
 const CLUSTER_LETTERS_MAX: usize = 64;
 
-fn flush(view: &mut View, cluster: &mut Vec<char>, source: Range<usize>) -> bool {
-    if let [one] = cluster.as_slice()
-        && one.is_ascii()
-    {
-        view.push(*one, source);
+/// Takes a cluster; says whether it changed.
+fn flush(view: &mut View, text: &str, cluster: &mut Vec<char>, source: Range<usize>) -> bool {
+    if cluster.is_empty() {
+        return false;
+    }
+    // A cluster with something invisible inside is longer in the source than its letters.
+    let whole = cluster.iter().map(|letter| letter.len_utf8()).sum::<usize>() == source.len();
+    if whole && is_nfkc_quick(cluster.iter().copied()) == IsNormalized::Yes {
+        view.copy(text, source);
         cluster.clear();
         return false;
     }
-    let mut same = cluster.len() <= CLUSTER_LETTERS_MAX;
-    let mut count = 0;
     for letter in cluster.iter().take(CLUSTER_LETTERS_MAX).copied().nfkc() {
-        same &= cluster.get(count) == Some(&letter);
-        count += 1;
-        view.push(letter, source.clone());
+        view.decoded(letter, source.clone());
     }
-    same &= count == cluster.len();
     cluster.clear();
-    !same
+    true
 }
 
 /// How many bytes at the front show nothing: zero-width and control-of-layout characters, and terminal
@@ -296,7 +372,7 @@ mod tests {
             (unescaped, r#"a \"\u0070\uD83D\uDE00\/ b"#, "p😀/", r"\u0070\uD83D\uDE00\/"),
             (unescaped, r"\x70\u{71}", "pq", r"\x70\u{71}"),
             (references, "x &amp;&#112;&#x71; y", "&pq", "&amp;&#112;&#x71;"),
-            (joined, "abc\r\n  def", "bcde", "bc\r\n  de"),
+            (joined, "abcdefghijklmnopq\r\n  rstu", "opqrs", "opq\r\n  rs"),
             (folded, "é ｐ\u{200b}４ss e\u{301}x", "p4ss", "ｐ\u{200b}４ss"),
             (folded, "é ｐ４ss e\u{301}x", "éx", "e\u{301}x"),
             (folded, "p4\u{1b}[01;31mss", "p4ss", "p4\u{1b}[01;31mss"),
