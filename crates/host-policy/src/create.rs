@@ -1,5 +1,6 @@
 //! From two lists to a policy, or to every reason why not.
 
+use crate::catalogue::is_app_owned_server;
 use crate::entry::{KnownNames, Target, read_entry};
 use crate::environment::PlacedList;
 use crate::error::{PolicyFinding, ToolPolicyError};
@@ -132,6 +133,12 @@ pub const LIST_ENTRIES_MAX: usize = 4096;
 /// (POL-10, POL-12), a name on both lists (POL-3).
 pub fn create_tool_policy(input: PolicyInput) -> Result<ToolPolicy, ToolPolicyError> {
     let mut faults = Faults::default();
+    for server in input.known.servers.iter().filter(|server| is_app_owned_server(server.as_str())) {
+        // Else one entry would speak of two tools.
+        let message = "the name belongs to a server of the host itself".into();
+        let hint = Some("give the server another name".into());
+        faults.add(format!("tools.mcpServers.{server}"), server.as_str(), message, hint);
+    }
     let allowed = match &input.allowed {
         Some(list) => {
             let rules = read_list(list, &input.allowed_place, &input.known, &mut faults);

@@ -307,6 +307,10 @@ fn mcp_shaped_names_of_app_owned_servers() {
         assert!(has(&make(Some(&[&server_wide]), &[]).unwrap(), tool.name));
         assert!(!has(&make(Some(&[&spelling]), &[]).unwrap(), "Read"));
     }
+    // No external server may take such a name.
+    let servers = vec![ServerName::parse("Mono-Agent-Slack").unwrap()];
+    let taken = PolicyInput { known: KnownNames { servers, plugin_tools: vec![] }, ..input(None, &[]) };
+    assert_eq!(create_tool_policy(taken).unwrap_err().problems[0].place, "tools.mcpServers.Mono-Agent-Slack");
     // They are known without any declared server.
     let bare = PolicyInput { known: KnownNames::default(), ..input(None, &["mcp__mono-agent-slack__*"]) };
     assert!(create_tool_policy(bare).is_ok());

@@ -163,7 +163,7 @@ fn base64_inner(bytes: &[u8], offset: usize, forms: &mut Vec<(String, Edge)>) {
     padded.extend_from_slice(bytes);
     let start = (8 * offset).div_ceil(6);
     let end = 8 * padded.len() / 6;
-    let edge = Edge { left: offset > 0, right: 8 * padded.len() % 6 != 0, padded: true };
+    let edge = Edge { left: offset > 0, right: !padded.len().is_multiple_of(3), padded: true };
     add_base64(&padded, start..end, edge, forms);
 }
 

@@ -19,11 +19,11 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn from_of(&self, position: usize) -> usize {
+    fn begin_of(&self, position: usize) -> usize {
         if self.same { self.from + (position - self.at) } else { self.from }
     }
 
-    fn to_of(&self, last: usize) -> usize {
+    fn end_of(&self, last: usize) -> usize {
         if self.same { self.from + (last - self.at) + 1 } else { self.from + self.length }
     }
 }
@@ -76,7 +76,7 @@ impl View {
     pub(crate) fn source(&self, range: Range<usize>) -> Range<usize> {
         let last = range.end.saturating_sub(1);
         match (self.stretch(range.start), self.stretch(last)) {
-            (Some(first), Some(end)) if !range.is_empty() => first.from_of(range.start)..end.to_of(last),
+            (Some(first), Some(end)) if !range.is_empty() => first.begin_of(range.start)..end.end_of(last),
             _ => 0..0,
         }
     }
@@ -99,7 +99,7 @@ impl View {
                 }
                 let inner_end = self.stretches.get(index + 1).map_or(self.text.len(), |after| after.at);
                 let (low, high) = (inner.at.max(stretch.from), inner_end.min(end));
-                let from = inner.from_of(low);
+                let from = inner.begin_of(low);
                 let length = if inner.same { high - low } else { inner.length };
                 whole.add(Stretch { at: stretch.at + (low - stretch.from), from, length, same: inner.same });
             }

@@ -35,6 +35,22 @@ const SHAPES: &[(&str, &str)] = &[
     ("Basic dTpwNHNz", "dTpwNHNz"),
     ("authorization=Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==", "QWxhZGRpbjpvcGVuIHNlc2FtZQ"),
     (PEM, "MIIEowIBAAKCAQEAq83nCanaryBody"),
+    (
+        "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAACmFl\nQyNTUxOQAAACCanary",
+        "b3BlbnNzaC1rZXktdjEAAAAACmFl",
+    ),
+    (
+        "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMHcCAQEEIcanaryCanary01\n-----END EC PRIVATE KEY-----",
+        "MHcCAQEEIcanaryCanary01",
+    ),
+    (
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQOYBGcanaryCanary01\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----",
+        "lQOYBGcanaryCanary01",
+    ),
+    ("curl -H 'Authorization: bearer opaque-words' x", "opaque-words"),
+    ("{'Proxy-Authorization': 'Basic dTpw'}", "dTpw"),
+    ("xoxe.xoxp-1-Mi0yLWFiYw", "Mi0yLWFiYw"),
+    ("amqps://svc:a%2Fb%40c@mq.example:5671/vhost", "a%2Fb%40c"),
     ("postgres://u:p4ss@h/d", "p4ss"),
     ("redis://:hunter22@cache:6379", "hunter22"),
     ("https://user:p@ss:w0rd@example.com/x", "w0rd"),
