@@ -187,3 +187,102 @@ fn number_json(raw: &str) -> serde_json::Value {
     // The reader lets only finite numbers in, so this is never null.
     raw.parse::<f64>().ok().and_then(Number::from_f64).map_or(serde_json::Value::Null, Into::into)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn positions(node: &Node, out: &mut Vec<Pos>) {
+        out.push(node.pos);
+        node.items().unwrap_or_default().iter().for_each(|item| positions(item, out));
+        for member in node.members().unwrap_or_default() {
+            out.push(member.key_pos);
+            positions(&member.node, out);
+        }
+    }
+
+    fn is_within(pos: Pos, text: &str) -> bool {
+        let lines: Vec<&str> = text.split('\n').collect();
+        let line = lines.get(pos.line as usize - 1);
+        line.is_some_and(|line| (1..=line.chars().count() + 1).contains(&(pos.column as usize)))
+    }
+
+    fn check(bytes: &[u8]) {
+        let found = read(bytes);
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let text = String::from_utf8_lossy(bytes);
+        match found {
+            Ok(document) => {
+                let mut all = Vec::new();
+                positions(&document.root, &mut all);
+                assert!(all.iter().all(|pos| is_within(*pos, &text)), "{text:?}");
+            }
+            Err(error) => {
+                assert!(is_within(error.pos, &text), "{:?} in {text:?}", error.pos);
+                assert!(!error.message.contains('\n') && !error.message.is_empty());
+                assert!(error.message.chars().all(|c| !c.is_control()));
+            }
+        }
+    }
+
+    proptest! {
+        // CFG-3: the reader never panics, and every place is within the text.
+        #[test]
+        fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            check(&bytes);
+        }
+
+        #[test]
+        fn nearly_json(text in "[\\[\\]{}:,\"'/*\\\\ \n\ta-fu0-9.eE+-]{0,80}") {
+            check(text.as_bytes());
+        }
+
+        #[test]
+        fn broken_json(cut in 0usize..200, insert in "\\PC{0,3}") {
+            let text = "{ // c\n \"a\": [1, -2.5e3, {\"b\": \"x\\u00e9\\n\"}, true, null],\r\n /* d */ \"é\": {\"k\": \"v\",},}";
+            let cut = text.floor_char_boundary(cut.min(text.len()));
+            check(text[..cut].as_bytes());
+            check(format!("{}{insert}{}", &text[..cut], &text[cut..]).as_bytes());
+        }
+
+        // What any writer of JSON makes is read back as it was.
+        #[test]
+        fn json_is_json(values in proptest::collection::vec((".{0,8}", any::<i64>(), -1e9f64..1e9), 0..5)) {
+            let json: serde_json::Value =
+                values.iter().map(|(s, i, f)| serde_json::json!({"s": s, "i": i, "f": f, "l": [s, null, true]})).collect();
+            for text in [json.to_string(), serde_json::to_string_pretty(&json).unwrap()] {
+                prop_assert_eq!(read(text.as_bytes()).unwrap().root.to_json(), json.clone());
+            }
+        }
+    }
+
+    #[test]
+    fn places_are_counted_in_characters() {
+        let document = read("{\n  \"é€\": [\"\u{1f600}\", 7] }".as_bytes()).unwrap();
+        let at = |path: &str| document.root.at(path).unwrap().pos.to_string();
+        assert_eq!(at("[\"é€\"][1]"), "2:15");
+        assert_eq!(document.root.at("[\"é€\"][1]").unwrap().integer(), Some(7));
+    }
+
+    #[test]
+    fn numbers() {
+        let number = |text: &str| read(text.as_bytes()).map(|d| d.root.integer());
+        assert_eq!(number("1e3"), Ok(Some(1000)));
+        assert_eq!(number("2.0"), Ok(Some(2)));
+        assert_eq!(number("2.5"), Ok(None));
+        assert_eq!(number("9223372036854775807"), Ok(Some(i64::MAX)));
+        assert_eq!(number("99999999999999999999"), Ok(None));
+        for bad in ["01", "1.", "+1", "1e", "--1", "1a", "0x1", "1_0", "-"] {
+            assert!(number(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let deep = |n: usize| "[".repeat(n) + &"]".repeat(n);
+        assert!(read(deep(DEPTH_MAX).as_bytes()).is_ok());
+        assert!(read(deep(DEPTH_MAX + 1).as_bytes()).is_err());
+        assert!(read("[".repeat(1_000_000).as_bytes()).is_err());
+    }
+}

@@ -1,6 +1,8 @@
 //! The agent as typed settings. Nothing here knows which dialect it came from, but for a name to show.
 
 pub mod channels;
+#[cfg(test)]
+mod everything;
 pub mod host;
 pub mod memory;
 pub mod providers;
