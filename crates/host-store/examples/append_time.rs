@@ -1,4 +1,5 @@
-//! Prints how long one append of a 1 KB event takes: `cargo run --release -p host-store --example append_time`.
+//! Prints how long one append of a 1 KB event takes:
+//! `cargo run --release -p host-store --example append_time [FOLDER [no-search]]`.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a measurement, not part of the host")]
 
 use host_event::{Fact, NewEvent, Scope};
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 
 fn main() {
     let folder = std::env::args().nth(1);
+    let search = std::env::args().nth(2).is_none();
     let dir = match &folder {
         Some(path) => tempfile::tempdir_in(path).unwrap(),
         None => tempfile::tempdir().unwrap(),
@@ -19,7 +21,9 @@ fn main() {
         [("process", Durability::Process, 50_000), ("full", Durability::Full, 500)]
     {
         let opening = Instant::now();
-        let log = EventLog::open(OpenOptions::new(dir.path().join(name)).durability(durability)).unwrap();
+        let options =
+            OpenOptions { search, ..OpenOptions::new(dir.path().join(name)).durability(durability) };
+        let log = EventLog::open(options).unwrap();
         println!("{name}: opened new in {:?}", opening.elapsed());
         let mut times: Vec<Duration> = (0..count).map(|n| runtime.block_on(one(&log, n))).collect();
         times.sort();

@@ -2,21 +2,52 @@
 
 use crate::chain::{Chain, GENESIS};
 use crate::failure::Failure;
-use crate::{row, runs};
+use crate::{lookup, row, runs};
 use host_event::{CanonicalRow, NewEvent};
 use host_ports::log::LogError;
-use rusqlite::Connection;
+use rusqlite::{CachedStatement, Connection};
 
 /// The largest body of an event in bytes. What runs record is bounded far below.
 pub(crate) const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 const INSERT: &str =
     "INSERT INTO events(seq, at, kind, version, conversation, logical, run, call, checksum, prev_hash, hash, body)
-     VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12
+     WHERE (SELECT coalesce(max(seq), 0) FROM events) = ?1 - 1";
 
-/// Appends all events as one transaction, and gives the last sequence and how many bytes went in.
-pub(crate) fn append(conn: &Connection, chain: &Chain, events: &[NewEvent]) -> Result<(u64, usize), Failure> {
+/// The end of the chain: the last event's sequence and hash.
+pub(crate) type Tail = (u64, [u8; 32]);
+
+/// Appends all events as one transaction, and gives the new end and how many bytes went in. `known` is the end
+/// as this process saw it last.
+pub(crate) fn append(
+    conn: &Connection,
+    chain: &Chain,
+    events: &[NewEvent],
+    known: Option<Tail>,
+) -> Result<(Tail, usize), Failure> {
+    if let (Some(known), [event]) = (known, events)
+        && !runs::is_projected(event.kind)
+        && !lookup::is_due(known.0 + 1)
+        && let Some(done) = append_one(conn, chain, event, known)?
+    {
+        return Ok(done);
+    }
     in_transaction(conn, || append_within(conn, chain, events))
+}
+
+/// Appends one event in one statement, which is a transaction by itself; `None` where another process was
+/// faster and the end is not the known one any more.
+fn append_one(
+    conn: &Connection,
+    chain: &Chain,
+    event: &NewEvent,
+    known: Tail,
+) -> Result<Option<(Tail, usize)>, Failure> {
+    let mut insert = conn.prepare_cached(INSERT)?;
+    let body = body(event)?;
+    let (tail, inserted) = insert_after(&mut insert, chain, event, &body, known)?;
+    Ok(inserted.then_some((tail, body.len())))
 }
 
 /// Runs `work` as one immediate transaction. Nothing of it stays when it fails.
@@ -43,43 +74,65 @@ pub(crate) fn append_within(
     conn: &Connection,
     chain: &Chain,
     events: &[NewEvent],
-) -> Result<(u64, usize), Failure> {
-    let (mut seq, mut hash) = tail(conn)?;
-    let mut bytes = 0;
+) -> Result<(Tail, usize), Failure> {
+    let mut end = tail(conn)?;
+    let (mut bytes, mut due) = (0, false);
     let mut insert = conn.prepare_cached(INSERT)?;
     for event in events {
-        seq += 1;
         let body = body(event)?;
-        let conversation = event.scope.conversation.as_ref().map(|id| id.as_str());
-        let run = event.scope.run.as_ref().map(|id| id.as_str());
-        let call = event.scope.call.as_ref().map(|id| id.as_str());
-        let (at, kind, version) = (event.at, event.kind, event.version);
-        let row = CanonicalRow { seq, at, kind, version, conversation, run, call, body: &body };
-        let seal = chain.seal(&hash, &row);
-        let logical = conversation.map(row::without_bucket);
-        insert.execute(rusqlite::params![
-            seq,
-            at,
-            kind,
-            version,
-            conversation,
-            logical,
-            run,
-            call,
-            &seal.checksum[..],
-            &hash[..],
-            &seal.hash[..],
-            &body
-        ])?;
-        runs::project(conn, seq, at, kind, conversation, run, event.body.get())?;
-        hash = seal.hash;
+        let (next, inserted) = insert_after(&mut insert, chain, event, &body, end)?;
+        if !inserted {
+            return Err(LogError::Failed("its end moved under the lock".to_owned()).into());
+        }
+        let scope = &event.scope;
+        let (conversation, run) = (scope.conversation.as_ref(), scope.run.as_ref());
+        let (conversation, run) = (conversation.map(|id| id.as_str()), run.map(|id| id.as_str()));
+        runs::project(conn, next.0, event.at, event.kind, conversation, run, event.body.get())?;
+        end = next;
         bytes += body.len();
+        due |= lookup::is_due(end.0);
     }
-    Ok((seq, bytes))
+    if due {
+        lookup::fill(conn)?;
+    }
+    Ok((end, bytes))
+}
+
+/// Inserts one event behind `end`; `false` where that is not the end.
+fn insert_after(
+    insert: &mut CachedStatement<'_>,
+    chain: &Chain,
+    event: &NewEvent,
+    body: &str,
+    end: Tail,
+) -> rusqlite::Result<(Tail, bool)> {
+    let seq = end.0 + 1;
+    let conversation = event.scope.conversation.as_ref().map(|id| id.as_str());
+    let run = event.scope.run.as_ref().map(|id| id.as_str());
+    let call = event.scope.call.as_ref().map(|id| id.as_str());
+    let (at, kind, version) = (event.at, event.kind, event.version);
+    let row = CanonicalRow { seq, at, kind, version, conversation, run, call, body };
+    let seal = chain.seal(&end.1, &row);
+    let logical = conversation.map(row::without_bucket);
+    let inserted = insert.execute(rusqlite::params![
+        seq,
+        at,
+        kind,
+        version,
+        conversation,
+        logical,
+        run,
+        call,
+        &seal.checksum[..],
+        &end.1[..],
+        &seal.hash[..],
+        body
+    ])?;
+    Ok(((seq, seal.hash), inserted == 1))
 }
 
 /// The last event's sequence and hash.
-pub(crate) fn tail(conn: &Connection) -> Result<(u64, [u8; 32]), Failure> {
+fn tail(conn: &Connection) -> Result<Tail, Failure> {
     let mut last = conn.prepare_cached("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1")?;
     let mut rows = last.query([])?;
     match rows.next()? {

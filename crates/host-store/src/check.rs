@@ -95,6 +95,9 @@ impl CheckState {
 
 /// Checks everything on a connection of its own.
 pub(crate) fn full(core: &Core) -> Result<FullCheck, LogError> {
+    if core.closed.load(Ordering::SeqCst) {
+        return Err(LogError::Closed);
+    }
     let conn = core.reader().map_err(|e| crate::failure::log_error(&e))?;
     on(&conn, core)
 }

@@ -6,7 +6,9 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// Makes a folder for the owner alone, with the folders above it, or checks the one that is there.
+/// Makes a folder for the owner alone, with the folders above it, or checks the one that is there. Rights of
+/// others to read it are taken away; had others the right to write, what stands in it can't be trusted, and
+/// it is refused.
 pub(crate) fn private_folder(path: &Path) -> Result<(), OpenError> {
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists()) {
         std::fs::create_dir_all(parent).map_err(|e| OpenError::io(parent, e))?;
@@ -16,8 +18,14 @@ pub(crate) fn private_folder(path: &Path) -> Result<(), OpenError> {
         Err(rustix::io::Errno::EXIST) => {}
         Err(errno) => return Err(OpenError::io(path, errno)),
     }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let stat = rustix::fs::lstat(path).map_err(|e| OpenError::io(path, e))?;
-    check(path, &stat, FileType::Directory)
+    check(path, &stat, FileType::Directory)?;
+    if stat.st_mode & 0o077 != 0 {
+        let folder = rustix::fs::open(path, flags, Mode::empty()).map_err(|e| OpenError::io(path, e))?;
+        rustix::fs::fchmod(&folder, Mode::from_raw_mode(0o700)).map_err(|e| OpenError::io(path, e))?;
+    }
+    Ok(())
 }
 
 /// What stands at `path`, checked: a plain file of ours with no other name, readable by nobody else.
@@ -67,7 +75,8 @@ fn check(path: &Path, stat: &Stat, wanted: FileType) -> Result<(), OpenError> {
         Err(OpenError::Unsafe { path: path.to_owned(), problem: problem.to_owned(), way_out })
     };
     let kind = FileType::from_raw_mode(stat.st_mode);
-    let (name, mode) = if wanted == FileType::Directory { ("folder", 700) } else { ("file", 600) };
+    let (name, mode, forbidden) =
+        if wanted == FileType::Directory { ("folder", 700, 0o022) } else { ("file", 600, 0o077) };
     if kind != wanted {
         let what = if kind == FileType::Symlink { "a symbolic link" } else { "something else" };
         return refuse(
@@ -81,7 +90,7 @@ fn check(path: &Path, stat: &Stat, wanted: FileType) -> Result<(), OpenError> {
             "run as that user, or name another folder".to_owned(),
         );
     }
-    if stat.st_mode & 0o077 != 0 {
+    if stat.st_mode & forbidden != 0 {
         return refuse(
             &format!("others than its owner have rights to the {name} (mode {:o})", stat.st_mode & 0o777),
             format!("run: chmod {mode} '{}'", path.display()),

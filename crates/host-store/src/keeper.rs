@@ -4,22 +4,29 @@ use crate::log::{Core, lock};
 use crate::{connection, schema};
 use rusqlite::Connection;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// A checkpoint follows about every so many bytes of pages.
 const CHECKPOINT_BYTES: usize = 8 * 1024 * 1024;
-/// About what one append adds to the write-ahead file besides its body: a page for the table and one for
-/// each index, with their frames.
-const OVERHEAD_BYTES: usize = 4 * 4120;
+/// About what one append adds to the write-ahead file besides its body: the pages that it begins on and
+/// the ones that count them, with their frames.
+const OVERHEAD_BYTES: usize = 2 * 4120;
 /// Beyond this size of the write-ahead file a checkpoint waits for readers and makes writers wait, so that
 /// the file is bounded.
 const WAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
 
+/// A checkpoint waits until nothing was appended for so long, because the disk makes appends wait while it
+/// syncs.
+const QUIET: Duration = Duration::from_millis(25);
+/// It does not wait longer than this.
+const QUIET_WAIT_MAX: Duration = Duration::from_secs(2);
+
 /// The thread that checkpoints.
 pub(crate) struct Keeper {
-    since: AtomicUsize,
+    since: Arc<AtomicUsize>,
     wake: Mutex<Option<SyncSender<()>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -27,9 +34,11 @@ pub(crate) struct Keeper {
 impl Keeper {
     pub(crate) fn start(core: Arc<Core>) -> Self {
         let (wake, woken) = sync_channel(1);
-        let thread =
-            std::thread::Builder::new().name("log-keeper".to_owned()).spawn(move || keep(&core, &woken)).ok();
-        Keeper { since: AtomicUsize::new(0), wake: Mutex::new(Some(wake)), thread: Mutex::new(thread) }
+        let since = Arc::new(AtomicUsize::new(0));
+        let counted = since.clone();
+        let work = move || keep(&core, &counted, &woken);
+        let thread = std::thread::Builder::new().name("log-keeper".to_owned()).spawn(work).ok();
+        Keeper { since, wake: Mutex::new(Some(wake)), thread: Mutex::new(thread) }
     }
 
     /// Counts what was appended, and wakes the thread when it is time.
@@ -53,10 +62,27 @@ impl Keeper {
     }
 }
 
-fn keep(core: &Core, woken: &Receiver<()>) {
+/// Waits for a moment without appends; `false` where the log closes.
+fn quiet(since: &AtomicUsize, woken: &Receiver<()>) -> bool {
+    let began = Instant::now();
+    let mut seen = since.load(Ordering::Relaxed);
+    while began.elapsed() < QUIET_WAIT_MAX {
+        if woken.recv_timeout(QUIET) == Err(RecvTimeoutError::Disconnected) {
+            return false;
+        }
+        let now = since.load(Ordering::Relaxed);
+        if now == seen {
+            break;
+        }
+        seen = now;
+    }
+    true
+}
+
+fn keep(core: &Core, since: &AtomicUsize, woken: &Receiver<()>) {
     let mut conn: Option<Connection> = None;
     let wal = schema::suffixed(&core.path, "-wal");
-    while woken.recv().is_ok() {
+    while woken.recv().is_ok() && quiet(since, woken) {
         let done = match conn.take() {
             Some(open) => Ok(open),
             None => connection::open(&core.path, core.vfs)

@@ -21,6 +21,7 @@ mod keeper;
 mod key;
 mod lock;
 mod log;
+mod lookup;
 mod open_error;
 mod opening;
 mod recovery;

@@ -1,5 +1,6 @@
 //! The event log: opening, appending, reading, closing.
 
+use crate::append::{self, Tail};
 use crate::check::CheckState;
 use crate::failure::{Failure, log_error};
 use crate::keeper::Keeper;
@@ -7,7 +8,7 @@ use crate::lock::LockFile;
 use crate::search::SearchIndex;
 use crate::search_worker::SearchWorker;
 use crate::{BackgroundCheck, FullCheck, OpenError, RunQuery, RunSummary, SearchError, SearchScope};
-use crate::{append, chain::Chain, connection, opening, row, runs, turns};
+use crate::{chain::Chain, connection, lookup, opening, row, runs, turns};
 use host_event::{NewEvent, StoredEvent};
 use host_ports::BoxFuture;
 use host_ports::log::{Log, LogError, PastTurn};
@@ -81,10 +82,16 @@ pub(crate) struct Core {
     pub(crate) vfs: Option<&'static str>,
     pub(crate) chain: Chain,
     pub(crate) closed: AtomicBool,
-    writer: Mutex<Option<Connection>>,
+    writer: Mutex<Option<Writer>>,
     /// How many callers wait for another process while they hold the writer.
     waiting: AtomicUsize,
     readers: Mutex<Vec<Connection>>,
+}
+
+/// The connection that writes, and the end of the chain as it saw it last.
+struct Writer {
+    conn: Connection,
+    tail: Option<Tail>,
 }
 
 /// The one append-only log of an agent, in SQLite. See [`Log`].
@@ -115,7 +122,7 @@ impl EventLog {
             vfs: options.vfs,
             chain: opened.chain,
             closed: AtomicBool::new(false),
-            writer: Mutex::new(Some(opened.writer)),
+            writer: Mutex::new(Some(Writer { conn: opened.writer, tail: None })),
             waiting: AtomicUsize::new(0),
             readers: Mutex::default(),
         });
@@ -167,12 +174,17 @@ impl EventLog {
         self.core.read(|conn| Ok(runs::list(conn, query)?))
     }
 
-    /// Makes the list of runs anew from the events (`repair`). Blocks.
+    /// Makes the list of runs, and where the events of runs and calls are, anew from the events (`repair`). Blocks.
     ///
     /// # Errors
     /// Then it is as it was.
-    pub fn rebuild_runs(&self) -> Result<(), LogError> {
-        self.core.write(|conn| append::in_transaction(conn, || Ok(runs::rebuild(conn)?)))
+    pub fn rebuild_projections(&self) -> Result<(), LogError> {
+        self.core.write(|conn| {
+            append::in_transaction(conn, || {
+                lookup::rebuild(conn)?;
+                Ok(runs::rebuild(conn)?)
+            })
+        })
     }
 
     /// The events whose text holds every word of `query`, newest first. A word matches anywhere in a text,
@@ -214,6 +226,13 @@ impl EventLog {
         self.core.write(|conn| Ok(connection::pragma(conn, "PRAGMA wal_checkpoint(TRUNCATE)")?))
     }
 
+    /// Bounds the log's file, for tests of a full disk.
+    #[doc(hidden)]
+    pub fn limit_pages_for_test(&self, pages: u32) -> Result<(), LogError> {
+        let sql = format!("PRAGMA max_page_count = {pages}");
+        self.core.write(|conn| Ok(connection::pragma(conn, &sql)?))
+    }
+
     /// Closes the log in order. Later calls give [`LogError::Closed`]; a second close does nothing.
     ///
     /// # Errors
@@ -227,7 +246,7 @@ impl EventLog {
         lock(&self.core.readers).clear();
         let writer = lock(&self.core.writer).take();
         // The last connection of all moves everything into the log's file and removes the write-ahead one.
-        let closed = match writer.map(Connection::close) {
+        let closed = match writer.map(|writer| writer.conn.close()) {
             Some(Err((_, error))) => Err(log_error(&error)),
             _ => Ok(()),
         };
@@ -251,10 +270,24 @@ impl Core {
         if self.waiting.load(Ordering::Acquire) > 0 {
             return Err(None);
         }
-        let writer = lock(&self.writer);
-        let conn = writer.as_ref().ok_or(Some(LogError::Closed))?;
-        append::append(conn, &self.chain, events)
-            .map_err(|failure| if failure.is_busy() { None } else { Some(failure.into_log_error(conn)) })
+        let mut writer = lock(&self.writer);
+        let writer = writer.as_mut().ok_or(Some(LogError::Closed))?;
+        self.append_on(writer, events).map_err(|failure| {
+            if failure.is_busy() { None } else { Some(failure.into_log_error(&writer.conn)) }
+        })
+    }
+
+    fn append_on(&self, writer: &mut Writer, events: &[NewEvent]) -> Result<(u64, usize), Failure> {
+        // A failure may come after the disk has it: then the end is read again.
+        let known = writer.tail.take();
+        let (tail, bytes) = append::append(&writer.conn, &self.chain, events, known)?;
+        writer.tail = Some(tail);
+        Ok((tail.0, bytes))
+    }
+
+    /// Appends, and waits for other processes and for the disk.
+    fn append_patiently(&self, events: &[NewEvent]) -> Result<(u64, usize), LogError> {
+        self.patiently(|writer| self.append_on(writer, events))
     }
 
     /// Runs `work` on the writing connection, and waits for other processes.
@@ -262,15 +295,20 @@ impl Core {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Failure>,
     ) -> Result<T, LogError> {
+        self.patiently(|writer| work(&writer.conn))
+    }
+
+    fn patiently<T>(&self, work: impl FnOnce(&mut Writer) -> Result<T, Failure>) -> Result<T, LogError> {
         self.waiting.fetch_add(1, Ordering::AcqRel);
-        let writer = lock(&self.writer);
-        let done = match writer.as_ref() {
+        let mut writer = lock(&self.writer);
+        let done = match writer.as_mut() {
             None => Err(LogError::Closed),
-            Some(conn) => {
-                let patience = conn.busy_timeout(connection::LONG_BUSY).map_err(Failure::from);
-                let done = patience.and_then(|()| work(conn)).map_err(|failure| failure.into_log_error(conn));
+            Some(writer) => {
+                let patience = writer.conn.busy_timeout(connection::LONG_BUSY).map_err(Failure::from);
+                let done = patience.and_then(|()| work(writer));
+                let done = done.map_err(|failure| failure.into_log_error(&writer.conn));
                 // Setting it can't fail on an open connection; if it did, appends would only wait longer.
-                let _ = conn.busy_timeout(connection::INLINE_BUSY);
+                let _ = writer.conn.busy_timeout(connection::INLINE_BUSY);
                 done
             }
         };
@@ -346,7 +384,7 @@ impl Log for EventLog {
                 Err(Some(error)) => return Err(error),
                 Err(None) => {
                     let core = self.core.clone();
-                    let work = move || core.write(|conn| append::append(conn, &core.chain, &events));
+                    let work = move || core.append_patiently(&events);
                     blocking(work, stopped).await?
                 }
             };
@@ -371,9 +409,9 @@ impl Log for EventLog {
         let max = i64::try_from(events_max.min(EVENTS_MAX)).unwrap_or(0);
         let work = move || {
             core.read(|conn| {
-                let columns = row::COLUMNS;
+                let (columns, of_run) = (row::COLUMNS, lookup::OF_RUN);
                 let mut events = conn.prepare_cached(&format!(
-                    "SELECT {columns} FROM events WHERE run = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3"
+                    "SELECT {columns} FROM events WHERE seq IN ({of_run}) ORDER BY seq LIMIT ?3"
                 ))?;
                 let mut rows = events.query((run.as_str(), after, max))?;
                 let mut found = Vec::new();

@@ -161,7 +161,7 @@ fn note_recovery(conn: &Connection, chain: &Chain, report: &OpenReport) {
         .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
     let fact = Fact::Warning { code: "log_recovered".to_owned(), message };
     let event = NewEvent::of(&fact, Scope::default(), at, &Redactor::default());
-    if let Err(failure) = append::append(conn, chain, &[event]) {
+    if let Err(failure) = append::append(conn, chain, &[event], None) {
         tracing::warn!(error = %failure.into_log_error(conn), "the recovery could not be recorded");
     }
 }

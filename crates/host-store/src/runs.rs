@@ -58,6 +58,11 @@ pub struct RunSummary {
     pub started_seq: u64,
 }
 
+/// Whether events of this kind change the projection.
+pub(crate) fn is_projected(kind: &str) -> bool {
+    matches!(kind, "run_started" | "run_settled")
+}
+
 /// Keeps the projection up to an event that was just appended.
 pub(crate) fn project(
     conn: &Connection,

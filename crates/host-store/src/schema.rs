@@ -28,13 +28,15 @@ CREATE TABLE events(
   hash BLOB NOT NULL,
   body TEXT NOT NULL
 ) STRICT;
-CREATE INDEX events_run ON events(run) WHERE run IS NOT NULL;
 ";
 
-/// Schema 2: the calls by name, the boundaries of conversations, and the runs as a projection, so that
-/// lists cost the same at any size.
+/// Schema 2: where the events of a run and of a call are ([`crate::lookup`]), the boundaries of
+/// conversations, and the runs as a projection, so that lists cost the same at any size.
 const RUNS: &str = "
-CREATE INDEX events_call ON events(call) WHERE call IS NOT NULL AND kind = 'call_settled';
+CREATE TABLE run_events(run TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY(run, seq)) STRICT, WITHOUT ROWID;
+CREATE TABLE call_events(call TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY(call, seq)) STRICT, WITHOUT ROWID;
+CREATE TABLE looked_up(upto INTEGER NOT NULL) STRICT;
+INSERT INTO looked_up(upto) VALUES(0);
 CREATE INDEX events_boundary ON events(logical) WHERE kind = 'session_boundary';
 CREATE TABLE runs(
   run TEXT NOT NULL,
@@ -62,7 +64,9 @@ CREATE INDEX runs_status ON runs(status, started_seq);
 
 /// One step up. Each runs in the transaction that also raises the version.
 const MIGRATIONS: &[(i64, fn(&Connection) -> rusqlite::Result<()>)] = &[(1, |conn| {
+    conn.execute_batch("DROP INDEX IF EXISTS events_run")?;
     conn.execute_batch(RUNS)?;
+    crate::lookup::rebuild(conn)?;
     crate::runs::rebuild(conn)
 })];
 

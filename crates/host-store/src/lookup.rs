@@ -1,0 +1,41 @@
+//! Which events belong to a run or a call.
+//!
+//! An index on the events would cost each append a page more. These tables are filled once every
+//! [`EVERY`] events instead, by the append that reaches the mark, and readers look through the few events
+//! behind the mark themselves.
+
+use rusqlite::Connection;
+
+/// How many events are looked up at a time, and so the most that a reader looks through.
+const EVERY: u64 = 64;
+
+/// The sequences of a run's events behind `?2`, for a run `?1`.
+pub(crate) const OF_RUN: &str = "
+  SELECT seq FROM run_events WHERE run = ?1 AND seq > ?2
+  UNION ALL
+  SELECT seq FROM events WHERE seq > max(?2, (SELECT upto FROM looked_up)) AND run = ?1";
+
+/// Whether the append that ends with this event fills the tables.
+pub(crate) fn is_due(seq: u64) -> bool {
+    seq.is_multiple_of(EVERY)
+}
+
+/// Fills the tables up to the end, within a transaction of the caller's.
+pub(crate) fn fill(conn: &Connection) -> rusqlite::Result<()> {
+    for sql in [
+        "INSERT INTO run_events(run, seq)
+         SELECT run, seq FROM events WHERE seq > (SELECT upto FROM looked_up) AND run IS NOT NULL",
+        "INSERT INTO call_events(call, seq)
+         SELECT call, seq FROM events WHERE seq > (SELECT upto FROM looked_up) AND call IS NOT NULL",
+        "UPDATE looked_up SET upto = (SELECT coalesce(max(seq), 0) FROM events)",
+    ] {
+        conn.prepare_cached(sql)?.execute([])?;
+    }
+    Ok(())
+}
+
+/// Fills them anew.
+pub(crate) fn rebuild(conn: &Connection) -> rusqlite::Result<()> {
+    conn.execute_batch("DELETE FROM run_events; DELETE FROM call_events; UPDATE looked_up SET upto = 0;")?;
+    fill(conn)
+}

@@ -1,0 +1,213 @@
+//! Several processes on one log, and what `kill -9` leaves.
+//!
+//! A child is this test program again, with [`child_entry`] alone and a role in its environment.
+
+use crate::events::*;
+use host_event::Scope;
+use host_store::{BackgroundCheck, EventLog, Incarnation, OpenOptions, RunQuery};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const ROLE: &str = "HOST_STORE_TEST_ROLE";
+const DIR: &str = "HOST_STORE_TEST_DIR";
+
+fn child(role: &str, dir: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "processes::child_entry", "--nocapture", "--test-threads=1"])
+        .env(ROLE, role)
+        .env(DIR, dir)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The lines that a child says about its work, from now on.
+fn said(child: &mut Child) -> impl Iterator<Item = String> + use<> {
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    // The harness prints the test's name without a line break before what the child says first.
+    stdout
+        .lines()
+        .map_while(Result::ok)
+        .filter_map(|line| line.split_once("@ ").map(|(_, said)| said.to_owned()))
+}
+
+fn say(text: &str) {
+    let mut out = std::io::stdout();
+    writeln!(out, "@ {text}").unwrap();
+    out.flush().unwrap();
+}
+
+/// Not a test of its own: what the children do. Without a role it has nothing to do.
+#[test]
+fn child_entry() {
+    let (Ok(role), Ok(dir)) = (std::env::var(ROLE), std::env::var(DIR)) else { return };
+    let dir = Path::new(&dir);
+    let (role, tag) = role.split_once(' ').unwrap();
+    match role {
+        "write" => write_large(dir, tag),
+        "live" => live(dir, tag),
+        "recover" => recover(dir),
+        other => panic!("no role {other}"),
+    }
+}
+
+/// Appends 200 records of 200 kB, and says each one that was acknowledged.
+fn write_large(dir: &Path, tag: &str) {
+    let log = open(dir);
+    say("open");
+    let filler = "x".repeat(200_000);
+    for n in 0..200 {
+        append(&log, vec![note(&format!("{tag}.{n} {filler}"))]).unwrap();
+        say(&format!("{tag}.{n}"));
+    }
+    log.close().unwrap();
+}
+
+/// Starts a run and a call in it, says so and lives until its input ends.
+fn live(dir: &Path, tag: &str) {
+    let log = open(dir);
+    let incarnation = Incarnation::take(dir).unwrap();
+    let scope = Scope::of_run(&conversation("web:a#2026-11-30"), &run(tag));
+    append(&log, vec![event(&started(incarnation.id(), "do it", false), scope, 5)]).unwrap();
+    say("running");
+    let _ = std::io::stdin().read_line(&mut String::new());
+}
+
+fn recover(dir: &Path) {
+    let log = open(dir);
+    let _ = std::io::stdin().read_line(&mut String::new());
+    for found in log.recover_interrupted(99).unwrap() {
+        say(found.run.as_str());
+    }
+    log.close().unwrap();
+}
+
+fn kill(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn two_processes_append_one_dies_and_a_third_finds_every_acknowledged_event() {
+    // T9-03, ENG-7
+    let dir = tempfile::tempdir().unwrap();
+    let (mut one, mut two) = (child("write a", dir.path()), child("write b", dir.path()));
+    let (mut says_one, says_two) = (said(&mut one), said(&mut two));
+    let mut acknowledged: Vec<String> = Vec::new();
+    while acknowledged.len() < 100 {
+        acknowledged.push(says_one.next().unwrap());
+    }
+    one.kill().unwrap();
+    acknowledged.extend(says_one);
+    one.wait().unwrap();
+    acknowledged.extend(says_two);
+    assert!(two.wait().unwrap().success());
+    acknowledged.retain(|said| said != "open");
+    assert!(acknowledged.iter().filter(|said| said.starts_with("b.")).count() == 200);
+
+    let third = open(dir.path());
+    assert!(third.report().unclean);
+    append(&third, vec![note("third process")]).unwrap();
+    third.close().unwrap();
+    let messages = messages(dir.path());
+    let names: Vec<&str> = messages.iter().map(|text| text.split(' ').next().unwrap()).collect();
+    for wanted in &acknowledged {
+        assert_eq!(names.iter().filter(|name| *name == wanted).count(), 1, "{wanted}");
+    }
+    // The dying process may have written one event that it could not say any more.
+    let written = names.iter().filter(|name| name.contains('.')).count();
+    assert!(written <= acknowledged.len() + 1, "{written} of {}", acknowledged.len());
+    for text in messages.iter().filter(|text| text.contains(".")).filter(|text| text.ends_with('x')) {
+        assert!(text.len() > 200_000, "a torn record");
+    }
+}
+
+#[test]
+fn an_unclean_stop_is_known_recorded_and_checked_in_the_background() {
+    // ENG-7, T9-01
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = child("live r1", dir.path());
+    assert_eq!(said(&mut writer).next().unwrap(), "running");
+    let beside = open(dir.path());
+    assert!(!beside.report().unclean, "the other process lives");
+    assert_eq!(beside.background_check(), BackgroundCheck::NotNeeded);
+    beside.close().unwrap();
+    kill(writer);
+    let log = open(dir.path());
+    assert!(log.report().unclean);
+    let began = Instant::now();
+    while log.background_check() == BackgroundCheck::Running && began.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let BackgroundCheck::Done(check) = log.background_check() else { panic!("{:?}", log.background_check()) };
+    assert!(check.is_sound() && check.chain.last >= 1, "{check:?}");
+    log.close().unwrap();
+    assert!(!open(dir.path()).report().unclean, "said once");
+    let told = messages(dir.path());
+    assert!(told.iter().any(|text| text.contains("1 events are there")), "{told:?}");
+}
+
+#[test]
+fn only_the_runs_of_dead_processes_become_interrupted_and_each_once() {
+    // ENG-7
+    let dir = tempfile::tempdir().unwrap();
+    let (mut dead, mut alive) = (child("live dead", dir.path()), child("live alive", dir.path()));
+    let (mut says_dead, mut says_alive) = (said(&mut dead), said(&mut alive));
+    assert_eq!((says_dead.next().unwrap(), says_alive.next().unwrap()), ("running".into(), "running".into()));
+    kill(dead);
+
+    // Two recoveries at the same time.
+    let mut recoveries = [child("recover 1", dir.path()), child("recover 2", dir.path())];
+    for recovery in &mut recoveries {
+        recovery.stdin.take().unwrap().write_all(b"now\n").unwrap();
+    }
+    let found: Vec<String> =
+        recoveries.iter_mut().flat_map(|recovery| said(recovery).collect::<Vec<_>>()).collect();
+    for mut recovery in recoveries {
+        assert!(recovery.wait().unwrap().success());
+    }
+    assert_eq!(found, ["dead"]);
+
+    let log = open(dir.path());
+    assert!(log.recover_interrupted(100).unwrap().is_empty());
+    let state = |name: &str| {
+        let runs = log.runs(&RunQuery { limit: 9, ..RunQuery::default() }).unwrap();
+        let run = runs.iter().find(|found| found.run.as_str() == name).unwrap();
+        (run.status.clone(), run.failure_kind.clone())
+    };
+    assert_eq!(state("dead"), ("interrupted".to_owned(), Some("process_death".to_owned())));
+    assert_eq!(state("alive"), ("running".to_owned(), None));
+    let ends = block_on(host_ports::log::Log::run_events(&log, &run("dead"), 0, 99)).unwrap();
+    assert_eq!(ends.iter().filter(|event| event.kind == "run_settled").count(), 1);
+
+    kill(alive);
+    let found = log.recover_interrupted(101).unwrap();
+    assert_eq!(found.iter().map(|found| found.run.as_str()).collect::<Vec<_>>(), ["alive"]);
+    assert_eq!(
+        std::fs::read_dir(dir.path().join("incarnations")).unwrap().count(),
+        0,
+        "dead locks are removed"
+    );
+}
+
+#[test]
+fn opening_at_once_makes_one_log() {
+    // T9-03: a new folder, and two processes that start together.
+    let dir = tempfile::tempdir().unwrap();
+    let threads: Vec<_> = (0..6)
+        .map(|n| {
+            let dir = dir.path().to_owned();
+            std::thread::spawn(move || {
+                let log = EventLog::open(OpenOptions::new(&dir)).unwrap();
+                append(&log, vec![note(&n.to_string())]).unwrap();
+                log.report().created
+            })
+        })
+        .collect();
+    let created = threads.into_iter().map(|thread| thread.join().unwrap()).filter(|created| *created).count();
+    assert_eq!(created, 1);
+    assert_eq!(messages(dir.path()).len(), 6);
+}
