@@ -50,6 +50,8 @@ pub trait Log: Send + Sync {
 
     /// The newest settled turns of a logical conversation, oldest first: what a cold session is reseeded
     /// from (HIS-9). With `rollover` the daily buckets of the conversation count as one.
+    /// Turns before a [`Fact::SessionBoundary`] `cleared` of the conversation are not given: they were
+    /// cleared on purpose. Isolated runs are none of its turns.
     ///
     /// # Errors
     /// See [`LogError`].

@@ -484,6 +484,10 @@ impl Machine {
         let ending = Ending::Failed { kind: FailureKind::RecordFailed, error };
         match state {
             State::Asking { purpose, collected } => self.finish_partial(ending, purpose, collected, out),
+            State::Calling(calls) => {
+                out.push(Command::Stop);
+                self.end_calls(calls, ending, out);
+            }
             _ => self.finish(ending, String::new(), false, out),
         }
     }

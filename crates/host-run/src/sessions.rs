@@ -162,6 +162,10 @@ impl SessionHub {
     /// # Errors
     /// Then some may still stand.
     pub async fn clear(&self) -> Result<(u64, u64), SessionError> {
+        let fact =
+            Fact::SessionBoundary { boundary: "cleared".into(), reason: "all of them, asked for".into() };
+        let recorded = self.recorder.record(Scope::default(), fact).await;
+        recorded.map_err(|error| SessionError(error.to_string()))?;
         self.admission.forget_all();
         self.store.clear().await
     }

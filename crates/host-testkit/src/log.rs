@@ -88,10 +88,16 @@ impl Log for MemoryLog {
             };
             let mut turns: Vec<PastTurn> = Vec::new();
             for event in self.events() {
-                let (Some(id), Some(run)) = (&event.scope.conversation, &event.scope.run) else { continue };
+                let cleared = matches!(&event.fact,
+                    Some(Fact::SessionBoundary { boundary, .. }) if boundary == "cleared");
+                if cleared && event.scope.conversation.as_ref().is_none_or(same) {
+                    turns.clear();
+                }
+                let Some(id) = &event.scope.conversation else { continue };
                 if !same(id) {
                     continue;
                 }
+                let Some(run) = &event.scope.run else { continue };
                 match event.fact {
                     Some(Fact::RunStarted { user_input, isolated: false, .. }) => turns.push(PastTurn {
                         run: run.clone(),

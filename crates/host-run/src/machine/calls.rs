@@ -167,7 +167,7 @@ impl Machine {
         if !calls.running.is_empty() {
             self.state = State::Calling(calls);
         } else if calls.cancelled {
-            self.cancelled_calls(calls, out);
+            self.end_calls(calls, Ending::Cancelled, out);
         } else {
             self.next_calls(calls, out);
         }
@@ -183,24 +183,22 @@ impl Machine {
     }
 
     /// What did not settle in time may have happened.
-    pub(super) fn calls_lost(&mut self, mut calls: Calls, out: &mut Vec<Command>) {
-        let lost: Vec<usize> = std::mem::take(&mut calls.running).into_iter().collect();
-        for index in lost {
-            self.tool_ran = true;
-            let why = format!(
-                "{}: the turn was cancelled and the call did not end; it may have happened",
-                codes::ABORTED
-            );
-            calls.fill(index, vec![Block::text(why)], true);
-        }
-        self.cancelled_calls(calls, out);
+    pub(super) fn calls_lost(&mut self, calls: Calls, out: &mut Vec<Command>) {
+        self.end_calls(calls, Ending::Cancelled, out);
     }
 
-    fn cancelled_calls(&mut self, mut calls: Calls, out: &mut Vec<Command>) {
-        calls.fill_rest(&format!("{}: the turn was cancelled before this call began", codes::ABORTED));
+    /// Ends the run in the middle of calls: each gets a result that says what is known of it.
+    pub(super) fn end_calls(&mut self, mut calls: Calls, ending: Ending, out: &mut Vec<Command>) {
+        let why = |what: &str| format!("{}: the turn was stopped {what}", codes::ABORTED);
+        let running: Vec<usize> = std::mem::take(&mut calls.running).into_iter().collect();
+        for index in running {
+            self.tool_ran = true;
+            calls.fill(index, vec![Block::text(why("and the call did not end; it may have happened"))], true);
+        }
+        calls.fill_rest(&why("before this call began"));
         self.push_results(calls);
         let text = std::mem::take(&mut self.last_text);
-        self.finish(Ending::Cancelled, text, true, out);
+        self.finish(ending, text, true, out);
     }
 
     fn all_settled(&mut self, calls: Calls, out: &mut Vec<Command>) {
