@@ -19,6 +19,8 @@ const ATTEMPTS_MAX: u32 = 2_000;
 pub struct Backlog {
     recorder: Recorder,
     shared: Arc<Mutex<Waiting>>,
+    /// One at a time tries, so that facts keep their order.
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Default)]
@@ -31,7 +33,7 @@ struct Waiting {
 impl Backlog {
     /// An empty one in front of a log.
     pub fn new(recorder: Recorder) -> Self {
-        Backlog { recorder, shared: Arc::default() }
+        Backlog { recorder, shared: Arc::default(), turn: Arc::default() }
     }
 
     /// Keeps a fact and tries to record it until it is in. Beyond 1,024 waiting facts the new one is lost, which
@@ -94,13 +96,14 @@ impl Backlog {
         }
     }
 
-    /// Tries the oldest fact; `None` = there is none. It is taken out while it is tried, so that nobody records
-    /// it a second time.
+    /// Tries the oldest fact; `None` = there is none.
     async fn record_first(&self) -> Option<bool> {
-        let (scope, fact) = self.shared.lock().unwrap_or_else(PoisonError::into_inner).facts.pop_front()?;
-        let recorded = self.recorder.record(scope.clone(), fact.clone()).await.is_ok();
-        if !recorded {
-            self.shared.lock().unwrap_or_else(PoisonError::into_inner).facts.push_front((scope, fact));
+        let _turn = self.turn.lock().await;
+        let (scope, fact) =
+            self.shared.lock().unwrap_or_else(PoisonError::into_inner).facts.front().cloned()?;
+        let recorded = self.recorder.record(scope, fact).await.is_ok();
+        if recorded {
+            self.shared.lock().unwrap_or_else(PoisonError::into_inner).facts.pop_front();
         }
         Some(recorded)
     }

@@ -13,7 +13,7 @@ use crate::sessions::SessionHub;
 use host_ports::CancellationToken;
 use host_ports::model::{Effort, Model};
 use host_turn::{Ending, FailureKind, Reply, Turn, Usage};
-use host_vocab::RunId;
+use host_vocab::{ConversationId, RunId};
 use std::sync::Arc;
 
 /// One route of the chain.
@@ -112,25 +112,39 @@ impl Engine {
         let guard = cancel.clone().drop_guard();
         let run = input.run.clone().unwrap_or_else(RunId::fresh);
         let conversation = input.turn.conversation.clone();
+        let events = input.events.clone();
         let task = tokio::spawn(whole::run(Arc::clone(&self.parts), input, run.clone(), cancel));
         let outcome = task.await;
         drop(guard.disarm());
-        outcome.unwrap_or_else(|_| RunOutcome {
-            run,
-            conversation,
-            reply: Reply::default(),
-            ending: Ending::Failed {
-                kind: FailureKind::RuntimeError,
-                error: "the run broke; this is a fault of the host".into(),
-            },
-            partial: false,
-            silent: true,
-            usage: Usage::default(),
-            duration_ms: 0,
-            model: String::new(),
-            failover_history: Vec::new(),
-            recorded: false,
+        outcome.unwrap_or_else(|_| {
+            let error = "the run broke; this is a fault of the host".to_owned();
+            let ending = Ending::Failed { kind: FailureKind::RuntimeError, error };
+            let outcome = not_begun(run, conversation, ending, 0);
+            events.send(settled_event(&outcome));
+            outcome
         })
+    }
+}
+
+/// The outcome of a run that asked nobody anything.
+pub(crate) fn not_begun(
+    run: RunId,
+    conversation: ConversationId,
+    ending: Ending,
+    duration_ms: u64,
+) -> RunOutcome {
+    RunOutcome {
+        run,
+        conversation,
+        reply: Reply::default(),
+        recorded: false,
+        ending,
+        partial: false,
+        silent: true,
+        usage: Usage::default(),
+        duration_ms,
+        model: String::new(),
+        failover_history: Vec::new(),
     }
 }
 

@@ -52,7 +52,11 @@ impl Carrier {
     pub(super) async fn carry(&mut self, mut machine: Machine) -> Finished {
         let mut inputs = VecDeque::from([Input::Begin]);
         let mut active = Active::Nothing;
-        let mut cancelled = false;
+        let mut cancelled = self.cancel.is_cancelled();
+        if cancelled {
+            // Nothing is asked for a run that was stopped before it began.
+            inputs.push_front(Input::Cancel);
+        }
         loop {
             while let Some(input) = inputs.pop_front() {
                 for command in machine.handle(input) {

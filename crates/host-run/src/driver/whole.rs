@@ -2,7 +2,7 @@
 
 use super::carry::Carrier;
 use super::settle::{Settling, settle};
-use super::{EngineParts, RunInput, settled_event};
+use super::{EngineParts, RunInput, not_begun, settled_event};
 use crate::context::{system_prompt, user_message};
 use crate::event::RunEvent;
 use crate::machine::{Finished, Machine, RunSpec};
@@ -12,11 +12,12 @@ use crate::sessions::{Busy, Opened, Place};
 use futures_util::FutureExt as _;
 use host_event::{Fact, Scope};
 use host_ports::CancellationToken;
+use host_ports::model::Message;
 use host_surface::{RunFacts, Surface};
-use host_turn::{Ending, FailureKind, Reply, Trigger, Turn, Usage};
+use host_turn::{Ending, FailureKind, Trigger, Turn, Usage};
+use host_vocab::RunId;
 use host_vocab::limits::TURN_TEXT_BYTES_MAX;
 use host_vocab::text::one_line;
-use host_vocab::{ConversationId, RunId};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
@@ -91,7 +92,14 @@ async fn in_place(
     let model = parts.chain[0].model.info().reference;
     let opened = parts.hub.open(place.warm.as_deref_mut(), &facts.conversation, &model).await;
     let begun = Begun { facts: facts.clone(), opened, began };
-    let sealed = AssertUnwindSafe(input.surfaces.seal(facts)).catch_unwind().await;
+    let sealing = AssertUnwindSafe(input.surfaces.seal(facts)).catch_unwind();
+    let sealed = tokio::select! {
+        sealed = sealing => sealed,
+        () = cancel.cancelled() => {
+            let duration_ms = elapsed_ms(parts, began);
+            return not_begun(begun.facts.run, begun.facts.conversation, Ending::Cancelled, duration_ms);
+        }
+    };
     let sealed = sealed
         .unwrap_or_else(|_| Err(crate::SurfaceError::Refused("sealing broke; a fault of the host".into())));
     let surface = match sealed {
@@ -145,9 +153,9 @@ async fn sealed_run(
         cancel,
         recorded: true,
     };
-    let history = spec.history.clone();
+    let left = (spec.history.clone(), spec.user.stored.clone());
     let carried = AssertUnwindSafe(carrier.carry(Machine::new(spec))).catch_unwind().await;
-    let finished = carried.unwrap_or_else(|_| broke(parts, history));
+    let finished = carried.unwrap_or_else(|_| broke(parts, left));
     let settling = Settling {
         facts,
         notices: opened.notices,
@@ -166,7 +174,7 @@ fn spec(
     input: &RunInput,
     facts: &RunFacts,
     surface: &Surface,
-    history: Vec<host_ports::model::Message>,
+    history: Vec<Message>,
 ) -> RunSpec {
     let together = surface
         .names()
@@ -264,24 +272,8 @@ async fn without_surface(
     outcome
 }
 
-fn not_begun(run: RunId, conversation: ConversationId, ending: Ending, duration_ms: u64) -> RunOutcome {
-    RunOutcome {
-        run,
-        conversation,
-        reply: Reply::default(),
-        recorded: false,
-        ending,
-        partial: false,
-        silent: true,
-        usage: Usage::default(),
-        duration_ms,
-        model: String::new(),
-        failover_history: Vec::new(),
-    }
-}
-
 /// A panic below us ends the run, not the host.
-fn broke(parts: &EngineParts, history: Vec<host_ports::model::Message>) -> Finished {
+fn broke(parts: &EngineParts, (history, user): (Vec<Message>, Message)) -> Finished {
     let error = "the run broke; this is a fault of the host".to_owned();
     Finished {
         ending: Ending::Failed { kind: FailureKind::RuntimeError, error },
@@ -292,7 +284,7 @@ fn broke(parts: &EngineParts, history: Vec<host_ports::model::Message>) -> Finis
         failover_history: Vec::new(),
         model: parts.chain[0].model.info().reference,
         history,
-        turn: Vec::new(),
+        turn: vec![user],
         learned_windows: Vec::new(),
     }
 }

@@ -26,7 +26,7 @@ impl Collected {
                 self.show(text)
             }
             ModelEvent::Reasoning(text) => {
-                self.bytes += text.len();
+                self.bytes += text.len().max(1);
                 (!text.is_empty()).then_some(RunEvent::ReasoningDelta { text })
             }
             ModelEvent::Part(part) => self.take_part(part),
@@ -50,7 +50,7 @@ impl Collected {
     }
 
     fn show(&mut self, text: String) -> Option<RunEvent> {
-        self.bytes += text.len();
+        self.bytes += text.len().max(1);
         self.shown.push_str(&text);
         (!text.is_empty()).then_some(RunEvent::TextDelta { text })
     }

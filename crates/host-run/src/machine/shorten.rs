@@ -142,7 +142,7 @@ impl Machine {
         reason: FinishReason,
         out: &mut Vec<Command>,
     ) {
-        let text = super::text_of(&collected.into_parts());
+        let text = super::prompt::text_of(&collected.into_parts());
         let usable = matches!(reason, FinishReason::Stop | FinishReason::Length) && !text.trim().is_empty();
         if !usable {
             return self.not_shortened(plan, overflow, "the summary was empty or refused".to_owned(), out);

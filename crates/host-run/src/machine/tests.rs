@@ -4,7 +4,12 @@ mod laws;
 
 use super::*;
 use crate::compaction::CompactionConfig;
+use crate::config::EngineConfig;
+use crate::context::UserMessage;
+use crate::retry::Route;
+use host_ports::model::ToolSpec;
 use host_ports::model::{ToolCall, ToolResult};
+use host_surface::How;
 use serde_json::json;
 use std::fmt::Write as _;
 

@@ -139,12 +139,14 @@ impl SessionHub {
         let now = self.now();
         self.admission.sweep_now_and_then(now, self.config.idle);
         let queue = conversation.map(|id| self.admission.conversation(id, now));
+        // Counted once, for both waits: who waited for the conversation is not sent away at the second door.
+        let mut waiting = None;
         let mut warm = None;
         if let Some(queue) = &queue {
             warm = Some(match Arc::clone(queue).try_lock_owned() {
                 Ok(guard) => guard,
                 Err(_) => {
-                    let _waiting = Waiting::enter(&self.admission.waiting, self.config.pending_max)?;
+                    waiting = Some(Waiting::enter(&self.admission.waiting, self.config.pending_max)?);
                     tokio::select! {
                         guard = Arc::clone(queue).lock_owned() => guard,
                         () = cancel.cancelled() => return Err(Busy::Cancelled),
@@ -155,13 +157,16 @@ impl SessionHub {
         let permit = match Arc::clone(&self.running).try_acquire_owned() {
             Ok(permit) => permit,
             Err(_) => {
-                let _waiting = Waiting::enter(&self.admission.waiting, self.config.pending_max)?;
+                if waiting.is_none() {
+                    waiting = Some(Waiting::enter(&self.admission.waiting, self.config.pending_max)?);
+                }
                 tokio::select! {
                     permit = Arc::clone(&self.running).acquire_owned() => permit.map_err(|_| Busy::Cancelled)?,
                     () = cancel.cancelled() => return Err(Busy::Cancelled),
                 }
             }
         };
+        drop(waiting);
         Ok(Place { warm, _permit: Some(permit) })
     }
 

@@ -226,3 +226,56 @@ async fn the_record_of_a_run_says_what_it_had() {
     assert_eq!((user_input.as_str(), model.as_str(), *isolated), ("hello", "a:m", false));
     assert_eq!(offered[0].name, "Look");
 }
+
+/// Says how far it is.
+struct Counts;
+
+impl Tool for Counts {
+    const DECL: Decl = Decl {
+        name: "Counts",
+        about: "Counts.",
+        effects: &[Effect::ReadsWorkspace],
+        belongs: Belongs::Lists,
+        codes: &[],
+    };
+    type Input = Name;
+
+    async fn run(&self, call: Admitted<Name>) -> Result<ToolOutput, ToolError> {
+        call.context.progress.tell(host_surface::Progress {
+            message: "half\nway".into(),
+            done: Some(1.0),
+            total: Some(2.0),
+        });
+        Ok(ToolOutput::text("counted"))
+    }
+}
+
+#[tokio::test]
+async fn progress_reaches_the_listener() {
+    let model = script(vec![
+        Step::Call(String::new(), vec![("Counts".into(), json!({"name": "x"}))]),
+        Step::Say("ok".into()),
+    ]);
+    let kit = Kit::new(&[model], vec![Offer::ready(Counts)]);
+    let (_, events) = kit.say_and_listen("go").await;
+    let progress = events.iter().find_map(|event| match event {
+        RunEvent::CallProgress { id, message, done, total } => {
+            Some((id.as_str(), message.as_str(), *done, *total))
+        }
+        _ => None,
+    });
+    assert_eq!(progress, Some(("c0_0", "half way", Some(1.0), Some(2.0))));
+}
+
+#[tokio::test]
+async fn conversations_run_side_by_side() {
+    let look = |name: &str| Step::Call(String::new(), vec![("Look".into(), json!({"name": name}))]);
+    let model = script(vec![look("a"), look("b"), Step::Say("ok".into()), Step::Say("ok".into())]);
+    let barrier = Some(Arc::new(Barrier::new(2)));
+    let kit = Kit::new(&[model], vec![Offer::ready(Look(Diary::default(), barrier))]);
+    let mut other = kit.input("other");
+    other.turn.conversation = host_vocab::ConversationId::parse("terminal:other").unwrap();
+    let both = async { tokio::join!(kit.engine.run(kit.input("one")), kit.engine.run(other)) };
+    let (a, b) = tokio::time::timeout(Duration::from_secs(20), both).await.expect("they overlap");
+    assert_eq!((a.ending, b.ending), (Ending::Succeeded, Ending::Succeeded));
+}

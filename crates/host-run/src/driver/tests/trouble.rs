@@ -16,6 +16,8 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
+type Events = Vec<Result<ModelEvent, ModelError>>;
+
 fn put() -> ModelEvent {
     ModelEvent::Part(AssistantPart::Call(ToolCall {
         id: "c".into(),
@@ -33,7 +35,7 @@ fn cut() -> ModelError {
 #[tokio::test(start_paused = true)]
 async fn a_cut_stream_is_never_a_success_and_runs_no_call() {
     let half = || ModelEvent::CallStarted { name: "Put".into() };
-    let cases: Vec<(&str, Vec<Result<ModelEvent, ModelError>>, bool)> = vec![
+    let cases: Vec<(&str, Events, bool)> = vec![
         ("(a) nothing", vec![], true),
         ("(a) nothing, named", vec![Err(cut())], true),
         ("(b) half a text", vec![Ok(ModelEvent::Text("Half".into()))], false),
@@ -257,4 +259,64 @@ async fn a_panic_below_ends_the_run_and_not_the_host() {
     let outcome = kit.say("go").await;
     assert!(matches!(outcome.ending, Ending::Failed { kind: FailureKind::RuntimeError, .. }));
     assert!(matches!(log.facts().last(), Some(Fact::RunSettled { .. })));
+}
+
+// ENG-1
+#[tokio::test]
+async fn a_run_that_was_stopped_before_it_began_asks_nobody() {
+    let model = script(vec![Step::Say("never".into())]);
+    let kit = Kit::new(&[Arc::clone(&model)], vec![]);
+    let input = kit.input("go");
+    input.cancel.cancel();
+    assert_eq!(kit.engine.run(input).await.ending, Ending::Cancelled);
+    assert!(model.requests().is_empty());
+}
+
+// T9-05
+#[tokio::test(start_paused = true)]
+async fn waiting_facts_keep_their_order_and_have_a_bound() {
+    let kit = Kit::new(&[script(vec![])], vec![]);
+    let backlog = kit.engine.hub().backlog().clone();
+    kit.log.fail_with(Some(LogError::Full));
+    let fact = |n: usize| Fact::Warning { code: "n".into(), message: n.to_string() };
+    (0..1_030).for_each(|n| backlog.later(host_event::Scope::default(), fact(n)));
+    assert_eq!((backlog.waiting(), backlog.lost()), (1_024, 6));
+    assert_eq!(backlog.flush().await, 1_024);
+    tokio::time::sleep(Duration::from_secs(300)).await;
+    kit.log.fail_with(None);
+    let (left, ()) = tokio::join!(backlog.flush(), tokio::time::sleep(Duration::from_secs(120)));
+    assert_eq!((left, backlog.waiting()), (0, 0));
+    let expected: Vec<Fact> = (0..1_024).map(fact).collect();
+    assert_eq!(kit.log.facts(), expected);
+}
+
+/// The disk is full from its first request on.
+struct FillsTheDisk(Arc<Script>, Arc<MemoryLog>);
+
+impl Model for FillsTheDisk {
+    fn info(&self) -> ModelInfo {
+        self.0.info()
+    }
+
+    fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+        self.1.fail_with(Some(LogError::Full));
+        self.0.stream(request)
+    }
+}
+
+// T9-05
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_the_log_did_not_take_is_given_and_said_to_be_unrecorded() {
+    let log = Arc::new(MemoryLog::default());
+    let (sessions, clock) = (Arc::new(MemorySessions::default()), Arc::new(TestClock::default()));
+    let hub = super::kit::hub_of(SessionConfig::default(), &sessions, &log, &clock);
+    let model = FillsTheDisk(script(vec![Step::Say("42".into())]), Arc::clone(&log));
+    let kit = Kit::over(vec![Arc::new(model) as _], vec![], hub, Arc::clone(&log), sessions, clock);
+    let outcome = kit.say("go").await;
+    assert_eq!((outcome.ending, outcome.reply.text.as_str()), (Ending::Succeeded, "42"));
+    assert!(!outcome.recorded && outcome.reply.notices.iter().any(|it| it.contains("not durably recorded")));
+    assert_eq!(log.kinds(), ["run_started", "model_asked"]);
+    log.fail_with(None);
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    assert_eq!(log.kinds(), ["run_started", "model_asked", "model_answered", "run_settled"]);
 }
