@@ -17,6 +17,10 @@ fn main() {
         None => tempfile::tempdir().unwrap(),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    let opening = Instant::now();
+    let vault = host_store::PromptVault::open(&dir.path().join("process"), Durability::Process).unwrap();
+    println!("prompts: opened new in {:?}", opening.elapsed());
+    vault.close();
     for (name, durability, count) in
         [("process", Durability::Process, 50_000), ("full", Durability::Full, 500)]
     {

@@ -29,19 +29,32 @@ pub(crate) fn read(path: &Path) -> Result<Option<Key>, OpenError> {
     Ok(Some(key))
 }
 
-/// Reads a key, or makes one. It comes into being whole or not at all, and of two processes that make it at
-/// once both get the same.
+/// Reads a key, or makes one. Of two processes that make it at once both get the same. A new one is not on
+/// the disk before [`sync`]; an empty file is one that a power cut took before that, and is made anew.
 pub(crate) fn read_or_create(path: &Path) -> Result<Key, OpenError> {
     if let Some(parent) = path.parent() {
         folder::private_folder(parent)?;
     }
     for _ in 0..3 {
+        match folder::private_file(path)? {
+            Some(stat) if stat.st_size == 0 => {
+                std::fs::remove_file(path).map_err(|e| OpenError::io(path, e))?;
+            }
+            _ => {}
+        }
         if let Some(key) = read(path)? {
             return Ok(key);
         }
         create(path)?;
     }
     Err(OpenError::Key { path: path.to_owned(), problem: "it vanishes while it is made".to_owned() })
+}
+
+/// Waits until a key and its name are on the disk.
+pub(crate) fn sync(path: &Path) -> Result<(), OpenError> {
+    let file = folder::open_private(path)?;
+    file.map_or(Ok(()), |file| file.sync_all()).map_err(|e| OpenError::io(path, e))?;
+    folder::sync_folder(path.parent().unwrap_or(path))
 }
 
 fn create(path: &Path) -> Result<(), OpenError> {
@@ -53,7 +66,6 @@ fn create(path: &Path) -> Result<(), OpenError> {
     let mut file = folder::create_private(&fresh)?;
     let made = (|| {
         file.write_all(&key[..])?;
-        file.sync_all()?;
         match rustix::fs::renameat_with(
             rustix::fs::CWD,
             &fresh,
@@ -69,8 +81,7 @@ fn create(path: &Path) -> Result<(), OpenError> {
     if !matches!(made, Ok(true)) {
         let _ = std::fs::remove_file(&fresh);
     }
-    made.map_err(|e| OpenError::io(path, e))?;
-    folder::sync_folder(path.parent().unwrap_or(path))
+    made.map(|_| ()).map_err(|e| OpenError::io(path, e))
 }
 
 /// Fills a buffer with random bytes of the operating system.

@@ -246,9 +246,9 @@ impl EventLog {
         lock(&self.core.readers).clear();
         let writer = lock(&self.core.writer).take();
         // The last connection of all moves everything into the log's file and removes the write-ahead one.
-        let closed = match writer.map(|writer| writer.conn.close()) {
-            Some(Err((_, error))) => Err(log_error(&error)),
-            _ => Ok(()),
+        let closed = match writer {
+            Some(writer) => writer.conn.close().map_err(|(_, error)| log_error(&error)),
+            None => Ok(()),
         };
         drop(lock(&self.opener).take());
         closed

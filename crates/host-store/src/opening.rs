@@ -2,7 +2,9 @@
 
 use crate::chain::{self, Chain};
 use crate::lock::LockFile;
-use crate::{OpenError, OpenOptions, OpenReport, append, connection, folder, key, schema, wal_tail};
+use crate::{
+    Durability, OpenError, OpenOptions, OpenReport, append, connection, folder, key, schema, wal_tail,
+};
 use host_event::{Fact, NewEvent, Scope};
 use host_redact::Redactor;
 use rusqlite::Connection;
@@ -28,7 +30,7 @@ pub(crate) fn open(options: &OpenOptions) -> Result<Opened, OpenError> {
     let gate = dir.join("log.lock");
     let gate = LockFile::wait(&gate).map_err(|e| OpenError::io(&gate, e))?;
     let path = dir.join("log.sqlite");
-    let (chain, created) = key_and_file(dir, &path)?;
+    let (chain, created) = key_and_file(dir, &path, options.durability)?;
 
     let dead = dead_openers(&openers)?;
     let mut report = OpenReport { created, unclean: dead.any, ..OpenReport::default() };
@@ -51,11 +53,21 @@ pub(crate) fn open(options: &OpenOptions) -> Result<Opened, OpenError> {
 }
 
 /// The key first, the file second: a file without its key is an error, a key without its file is a new log.
-fn key_and_file(dir: &Path, path: &Path) -> Result<(Chain, bool), OpenError> {
+fn key_and_file(dir: &Path, path: &Path, durability: Durability) -> Result<(Chain, bool), OpenError> {
     let key_path = key::path(dir, "log.key");
+    let missing =
+        || OpenError::Key { path: key_path.clone(), problem: "the log's key is missing".to_owned() };
     if folder::private_file(path)?.is_none() {
         let chain = Chain::new(&key::read_or_create(&key_path)?);
-        schema::create(path, chain.fingerprint())?;
+        let file = std::thread::scope(|scope| {
+            // Both wait for the disk; together they wait once.
+            let key = scope.spawn(|| key::sync(&key_path));
+            let file = schema::build(path, chain.fingerprint());
+            key.join().unwrap_or_else(|_| Err(missing()))?;
+            file
+        })?;
+        // The log gets its name when its key is on the disk.
+        file.publish(durability)?;
         return Ok((chain, true));
     }
     schema::check_header(path, schema::APPLICATION_ID, schema::VERSION)?;

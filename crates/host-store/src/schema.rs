@@ -1,9 +1,9 @@
 //! The log's tables, their versions, and how its file comes into being.
 
-use crate::{OpenError, connection, folder};
+use crate::{Durability, OpenError, connection, folder};
 use rusqlite::{Connection, OptionalExtension};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// `monL`: a log of mono-agent.
 pub(crate) const APPLICATION_ID: i32 = 0x6d6f_6e4c;
@@ -63,16 +63,38 @@ CREATE INDEX runs_status ON runs(status, started_seq);
 ";
 
 /// One step up. Each runs in the transaction that also raises the version.
-const MIGRATIONS: &[(i64, fn(&Connection) -> rusqlite::Result<()>)] = &[(1, |conn| {
+type Step = fn(&Connection) -> rusqlite::Result<()>;
+
+/// The steps, each with the version that it starts from.
+const MIGRATIONS: &[(i64, Step)] = &[(1, |conn| {
     conn.execute_batch("DROP INDEX IF EXISTS events_run")?;
     conn.execute_batch(RUNS)?;
     crate::lookup::rebuild(conn)?;
     crate::runs::rebuild(conn)
 })];
 
-/// Makes a new log at `path`. It gets its name only when it is whole, so an empty or half-made file of this
-/// name is always a damaged one and never mistaken for new.
-pub(crate) fn create(path: &Path, fingerprint: [u8; 16]) -> Result<(), OpenError> {
+/// A new log that has no name yet.
+pub(crate) struct Unnamed {
+    fresh: PathBuf,
+    path: PathBuf,
+}
+
+impl Unnamed {
+    /// Gives it its name. Under [`Durability::Full`] the name is on the disk then.
+    pub(crate) fn publish(self, durability: Durability) -> Result<(), OpenError> {
+        let (at, flags) = (rustix::fs::CWD, rustix::fs::RenameFlags::NOREPLACE);
+        rustix::fs::renameat_with(at, &self.fresh, at, &self.path, flags)
+            .map_err(|e| OpenError::io(&self.path, e))?;
+        match durability {
+            Durability::Process => Ok(()),
+            Durability::Full => folder::sync_folder(self.path.parent().unwrap_or(&self.path)),
+        }
+    }
+}
+
+/// Makes a new log for `path`, on the disk. It gets its name only when it is whole, so an empty or half-made
+/// file of this name is always a damaged one and never mistaken for new.
+pub(crate) fn build(path: &Path, fingerprint: [u8; 16]) -> Result<Unnamed, OpenError> {
     for left_over in ["-wal", "-journal"] {
         let beside = suffixed(path, left_over);
         if beside.exists() {
@@ -85,14 +107,12 @@ pub(crate) fn create(path: &Path, fingerprint: [u8; 16]) -> Result<(), OpenError
         let _ = std::fs::remove_file(suffixed(&fresh, stale));
     }
     let file = folder::create_private(&fresh)?;
-    build(&fresh, fingerprint).map_err(|e| OpenError::sql(&fresh, e))?;
+    fill(&fresh, fingerprint).map_err(|e| OpenError::sql(&fresh, e))?;
     file.sync_all().map_err(|e| OpenError::io(&fresh, e))?;
-    let (at, flags) = (rustix::fs::CWD, rustix::fs::RenameFlags::NOREPLACE);
-    rustix::fs::renameat_with(at, &fresh, at, path, flags).map_err(|e| OpenError::io(path, e))?;
-    folder::sync_folder(path.parent().unwrap_or(path))
+    Ok(Unnamed { fresh, path: path.to_owned() })
 }
 
-fn build(path: &Path, fingerprint: [u8; 16]) -> rusqlite::Result<()> {
+fn fill(path: &Path, fingerprint: [u8; 16]) -> rusqlite::Result<()> {
     let conn = connection::open(path, None)?;
     // These four count only before the first table.
     connection::pragma(&conn, "PRAGMA page_size = 4096")?;
@@ -170,7 +190,7 @@ pub(crate) fn meta<const N: usize>(conn: &Connection, name: &str) -> rusqlite::R
 }
 
 /// `path` with more at the end of its name.
-pub(crate) fn suffixed(path: &Path, suffix: &str) -> std::path::PathBuf {
+pub(crate) fn suffixed(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()

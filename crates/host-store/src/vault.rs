@@ -57,7 +57,11 @@ impl PromptVault {
         folder::private_folder(dir)?;
         let gate = dir.join("sessions.lock");
         let gate = crate::lock::LockFile::wait(&gate).map_err(|e| OpenError::io(&gate, e))?;
-        let key = sound_key(&key::path(dir, "sessions.key"))?;
+        let key_path = key::path(dir, "sessions.key");
+        let key = sound_key(&key_path)?;
+        if durability == Durability::Full {
+            key::sync(&key_path)?;
+        }
         let path = dir.join("sessions.sqlite");
         let (conn, replaced) = match open_file(&path, durability) {
             Err(OpenError::Damaged { .. }) => {
@@ -127,10 +131,11 @@ fn open_file(path: &Path, durability: Durability) -> Result<Connection, OpenErro
     if fresh {
         connection::pragma(&conn, "PRAGMA auto_vacuum = INCREMENTAL").map_err(sql)?;
         connection::pragma(&conn, &format!("PRAGMA application_id = {APPLICATION_ID}")).map_err(sql)?;
+        if durability == Durability::Process {
+            // There is nothing to lose yet, so a start need not wait for the disk.
+            connection::pragma(&conn, "PRAGMA synchronous = OFF").map_err(sql)?;
+        }
     }
-    connection::prepare_writer(&conn, durability).map_err(sql)?;
-    // No append path stands behind this file: it may checkpoint by itself.
-    connection::pragma(&conn, "PRAGMA wal_autocheckpoint = 1000").map_err(sql)?;
     connection::pragma(&conn, "PRAGMA journal_mode = WAL").map_err(sql)?;
     let version: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(sql)?;
     if version == 0 {

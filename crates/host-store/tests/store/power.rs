@@ -36,7 +36,7 @@ fn cuts(durability: Durability) -> usize {
     let options = OpenOptions { search: false, vfs: Some(power_vfs::NAME), ..OpenOptions::new(dir.path()) };
     let log = EventLog::open(options.durability(durability)).unwrap();
     let acknowledged = AtomicUsize::new(0);
-    let lost = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
             for n in 0..400 {
                 append(&log, vec![note(&filler(n))]).unwrap();
@@ -65,8 +65,7 @@ fn cuts(durability: Durability) -> usize {
             lost += 400_usize.saturating_sub(left);
         }
         lost
-    });
-    lost
+    })
 }
 
 #[test]
