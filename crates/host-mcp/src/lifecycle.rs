@@ -47,7 +47,7 @@ pub(crate) struct Ports {
 #[derive(Clone, Default)]
 pub(crate) struct Attempt {
     phase: Arc<Mutex<&'static str>>,
-    stderr: Tail,
+    stderr: Arc<Mutex<Tail>>,
 }
 
 impl Attempt {
@@ -59,12 +59,19 @@ impl Attempt {
     pub(crate) fn timed_out(&self, after: Duration) -> ConnectError {
         let phase = *self.phase.lock().unwrap_or_else(|broken| broken.into_inner());
         let phase = if phase.is_empty() { "starting" } else { phase };
-        ConnectError::Timeout { after, phase, stderr: self.stderr.line() }
+        ConnectError::Timeout { after, phase, stderr: self.stderr().line() }
     }
 
-    /// The end of what the server wrote to stderr.
+    /// The end of what the child that was started last wrote to stderr.
     pub(crate) fn stderr(&self) -> Tail {
-        self.stderr.clone()
+        self.stderr.lock().unwrap_or_else(|broken| broken.into_inner()).clone()
+    }
+
+    /// A fresh end for the next child.
+    fn next_child(&self) -> Tail {
+        let tail = Tail::default();
+        *self.stderr.lock().unwrap_or_else(|broken| broken.into_inner()) = tail.clone();
+        tail
     }
 }
 
@@ -98,8 +105,10 @@ struct Job<'a> {
 type Established = Result<(Connection, Definitions), ConnectError>;
 
 impl Job<'_> {
-    fn probe(&self) -> Duration {
-        PROBE_MAX.min(self.config.timeout / 4)
+    /// How long the answer to a probe is waited for; only where there is another way to say hello.
+    fn probe(&self, mode: &ClientLifecycleMode) -> Option<Duration> {
+        let probing = matches!(mode, ClientLifecycleMode::Auto { .. });
+        probing.then(|| PROBE_MAX.min(self.config.timeout / 4))
     }
 
     async fn stdio(&self, stdio: &StdioConfig, route: Option<Route>) -> Established {
@@ -145,9 +154,9 @@ impl Job<'_> {
         let spawned =
             self.ports.spawn.spawn(spec).await.map_err(|error| (ConnectError::Spawn(error), false))?;
         let exchange = Arc::new(Exchange::new(self.label.clone(), false));
-        let stderr = self.attempt.stderr();
+        let stderr = self.attempt.next_child();
         let transport =
-            StdioTransport::new(&self.label, spawned, Arc::clone(&exchange), stderr, self.probe());
+            StdioTransport::new(&self.label, spawned, Arc::clone(&exchange), stderr, self.probe(&mode));
         let child = transport.facts();
         let parts = self.parts(Arc::clone(&exchange), child.closed.clone(), Some(child.clone()));
         let result = self.serve(transport, mode, parts, false).await;
@@ -204,7 +213,7 @@ impl Job<'_> {
     async fn streamable(&self, http: &HttpConfig, mode: ClientLifecycleMode) -> Established {
         self.attempt.enter("connecting over streamable HTTP");
         let exchange = Arc::new(Exchange::new(self.label.clone(), true));
-        let client = PortClient::new(self.endpoint(http), Arc::clone(&exchange));
+        let client = PortClient::new(self.endpoint(http, self.probe(&mode)), Arc::clone(&exchange));
         let config = PortClient::transport_config(&http.url, self.config.timeout);
         let transport = StreamableHttpClientTransport::with_client(client, config);
         let parts = self.parts(exchange, CancellationToken::new(), None);
@@ -215,21 +224,21 @@ impl Job<'_> {
         self.attempt.enter("connecting over HTTP+SSE");
         let exchange = Arc::new(Exchange::new(self.label.clone(), false));
         let closed = CancellationToken::new();
-        let transport = LegacySse::open(self.endpoint(http), Arc::clone(&exchange), closed.clone())
+        let transport = LegacySse::open(self.endpoint(http, None), Arc::clone(&exchange), closed.clone())
             .await
             .map_err(ConnectError::Http)?;
         let parts = self.parts(exchange, closed, None);
         self.serve(transport, ClientLifecycleMode::Initialize, parts, true).await
     }
 
-    fn endpoint(&self, http: &HttpConfig) -> Endpoint {
+    fn endpoint(&self, http: &HttpConfig, probe: Option<Duration>) -> Endpoint {
         Endpoint {
             http: Arc::clone(&self.ports.http),
             url: http.url.clone(),
             headers: http.headers.clone(),
             redirects: http.redirects,
             head_timeout: self.config.call_total_max.max(self.config.timeout) + Duration::from_secs(5),
-            probe: self.probe(),
+            probe,
         }
     }
 

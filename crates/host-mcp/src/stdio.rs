@@ -19,6 +19,8 @@ use tokio::task::JoinHandle;
 const END_GRACE: Duration = Duration::from_secs(2);
 /// How long it may take after SIGTERM.
 const TERM_GRACE: Duration = Duration::from_secs(2);
+/// How long the news of a child's end may take after the end of its output.
+const EXIT_NEWS: Duration = Duration::from_millis(500);
 /// How long the rest of the output is read after a child ended, while something else holds the pipe.
 const DRAIN_GRACE: Duration = Duration::from_millis(300);
 
@@ -57,7 +59,7 @@ pub(crate) struct StdioTransport {
     incoming: mpsc::Receiver<ServerJsonRpcMessage>,
     /// For the answer that stands in for one that never came.
     stand_in: mpsc::WeakSender<ServerJsonRpcMessage>,
-    probe: Duration,
+    probe: Option<Duration>,
     child: Arc<dyn ChildHandle>,
     facts: ChildFacts,
     tasks: Vec<AbortOnDrop>,
@@ -74,13 +76,13 @@ impl Drop for AbortOnDrop {
 
 impl StdioTransport {
     /// Takes over a child. A `server/discover` that stays without answer for `probe` is answered in the
-    /// server's stead, so that the older handshake follows.
+    /// server's stead, so that the older handshake follows; without a `probe` it is waited for.
     pub(crate) fn new(
         label: &str,
         spawned: Spawned,
         exchange: Arc<Exchange>,
         stderr: Tail,
-        probe: Duration,
+        probe: Option<Duration>,
     ) -> Self {
         let Spawned { pid, stdin, stdout, stderr: errors, handle } = spawned;
         let child: Arc<dyn ChildHandle> = Arc::from(handle);
@@ -121,12 +123,18 @@ impl StdioTransport {
         self.facts.clone()
     }
 
+    async fn note_exit(&self, within: Duration) {
+        if let Ok(exit) = tokio::time::timeout(within, self.child.wait()).await {
+            let _ = self.facts.exit.set(exit);
+        }
+    }
+
     fn watch_probe(&self, message: &ClientJsonRpcMessage) {
-        let JsonRpcMessage::Request(request) = message else { return };
+        let (JsonRpcMessage::Request(request), Some(probe)) = (message, self.probe) else { return };
         if !matches!(request.request, ClientRequest::DiscoverRequest(_)) {
             return;
         }
-        let (id, probe) = (request.id.clone(), self.probe);
+        let id = request.id.clone();
         let (exchange, stand_in) = (Arc::clone(&self.exchange), self.stand_in.clone());
         tokio::spawn(async move {
             tokio::time::sleep(probe).await;
@@ -207,14 +215,19 @@ impl Transport<RoleClient> for StdioTransport {
     }
 
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
-        self.incoming.recv().await
+        let message = self.incoming.recv().await;
+        if message.is_none() {
+            // How the child went says more than that its output ended.
+            self.note_exit(EXIT_NEWS).await;
+        }
+        message
     }
 
     /// Closes the input, waits, then ends the tree.
     async fn close(&mut self) -> Result<(), io::Error> {
         self.out = None;
         self.incoming.close();
-        let _ = tokio::time::timeout(END_GRACE, self.child.wait()).await;
+        self.note_exit(END_GRACE).await;
         self.child.kill(TERM_GRACE).await;
         self.facts.closed.cancel();
         self.tasks.clear();

@@ -41,8 +41,8 @@ pub(crate) struct Endpoint {
     pub(crate) redirects: Redirects,
     /// How long the head of an answer may take: longer than any call.
     pub(crate) head_timeout: Duration,
-    /// How long `server/discover` may stay without answer.
-    pub(crate) probe: Duration,
+    /// How long `server/discover` may stay without answer, where another handshake can follow.
+    pub(crate) probe: Option<Duration>,
 }
 
 impl Endpoint {
@@ -146,17 +146,17 @@ impl PortClient {
         add_headers(&mut request.headers, headers, session.as_deref());
         request.body = serde_json::to_vec(&message)?.into();
         let sent = inner.endpoint.send(request);
-        let answer = if probing {
-            match tokio::time::timeout(inner.endpoint.probe, sent).await {
+        let probing = probing.then_some(inner.endpoint.probe).flatten();
+        let answer = match probing {
+            Some(probe) => match tokio::time::timeout(probe, sent).await {
                 Ok(answer) => answer,
                 Err(_) => return self.probe_failed(id, None),
-            }
-        } else {
-            sent.await
+            },
+            None => sent.await,
         };
         let response = answer.map_err(StreamableHttpError::Client)?;
         if !response.status.is_success() {
-            return self.refused(response, id, session.is_some(), probing).await;
+            return self.refused(response, id, session.is_some(), probing.is_some()).await;
         }
         let session = header_text(&response.headers, &SESSION);
         let Some(id) = id else {

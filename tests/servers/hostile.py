@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""An MCP server over stdio that misbehaves on request. Standard library alone.
+
+    hostile.py MODE [ARGUMENT]
+
+Every mode speaks revision 2025-06-18 unless it says otherwise, and offers at least the tools `ping`
+(answers "pong"), `echo` (answers its arguments) and `env` (answers its environment as JSON).
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+
+MODE = sys.argv[1] if len(sys.argv) > 1 else "plain"
+ARGUMENT = sys.argv[2] if len(sys.argv) > 2 else ""
+SCHEMA = {"type": "object", "properties": {}}
+
+
+def write(text):
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def send(message):
+    if MODE == "noise":
+        write("one more line of noise\n")
+    if MODE == "crlf":
+        write(json.dumps(message) + "\r\n")
+        return
+    write(json.dumps(message) + "\n")
+
+
+def reply(request, result):
+    send({"jsonrpc": "2.0", "id": request["id"], "result": result})
+
+
+def fail(request, code, message):
+    send({"jsonrpc": "2.0", "id": request["id"], "error": {"code": code, "message": message}})
+
+
+def text(value):
+    return {"content": [{"type": "text", "text": value}]}
+
+
+def tool(name, schema=None, **more):
+    return {"name": name, "description": "The tool " + name, "inputSchema": schema or SCHEMA, **more}
+
+
+BASE = [tool("ping"), tool("echo"), tool("env")]
+STATE = {"tools": None}
+
+
+def tools():
+    if STATE["tools"] is not None:
+        return STATE["tools"]
+    if MODE == "collide":
+        return BASE + [tool("a.b"), tool("a/b"), tool("fine")]
+    if MODE == "long":
+        return BASE + [tool("x" * int(ARGUMENT or "60")), tool("y" * 80)]
+    if MODE == "odd-tools":
+        return BASE + [
+            {"name": "noschema"},
+            {"name": "badschema", "inputSchema": "string"},
+            {"name": 7, "inputSchema": {}},
+            tool("icons", icons=[{"src": "x", "sizes": "48x48", "theme": "sepia"}]),
+            tool("draft4", {"type": "object", "properties": {"n": {"type": "number", "minimum": "low"}}}),
+            "not even an object",
+        ]
+    if MODE == "changing":
+        return BASE + [tool("start")]
+    if MODE == "schema-change":
+        return BASE + [tool("shift", {"type": "object", "properties": {"a": {"type": "string"}}})]
+    if MODE == "slow-tool":
+        return BASE + [tool("slow")]
+    if MODE in ("die-in-call", "die-once"):
+        return BASE + [tool("die")]
+    if MODE == "results":
+        names = ["odd_block", "big", "huge", "blocks", "mixed", "is_error", "both", "nan", "structured", "rpc_error"]
+        return BASE + [tool(name) for name in names]
+    if MODE == "progress":
+        return BASE + [tool("steps")]
+    return BASE
+
+
+def list_tools(request):
+    if MODE == "paged":
+        everything = [tool("tool%03d" % number) for number in range(int(ARGUMENT or "101"))]
+        cursor = (request.get("params") or {}).get("cursor")
+        start = json.loads(cursor)["at"] if cursor else 0
+        result = {"tools": everything[start : start + 50]}
+        if start + 50 < len(everything):
+            result["nextCursor"] = json.dumps({"at": start + 50, "é": "\"\\"})
+        return reply(request, result)
+    if MODE == "circle":
+        return reply(request, {"tools": BASE, "nextCursor": "again"})
+    if MODE == "list-fails":
+        return fail(request, -32603, "the database\nis down")
+    return reply(request, {"tools": tools()})
+
+
+def call_result(request, name, arguments):
+    if name == "odd_block":
+        return {"content": [
+            {"type": "hologram", "x": 1},
+            {"type": "text", "text": "kept", "annotations": {"audience": ["robot"], "priority": "high"}},
+        ]}
+    if name == "big":
+        return text("x" * (3 * 1024 * 1024) + "END-MARK")
+    if name == "huge":
+        return text("x" * (20 * 1024 * 1024))
+    if name == "blocks":
+        return {"content": [{"type": "text", "text": "b" * 20000} for _ in range(200)]}
+    if name == "mixed":
+        return {"content": [
+            {"type": "text", "text": "words"},
+            {"type": "resource_link", "uri": "http://127.0.0.1:9/x", "name": "x"},
+            {"type": "resource", "resource": {"uri": "file:///a.txt", "text": "inner"}},
+            {"type": "resource", "resource": {"uri": "file:///b.pdf", "mimeType": "application/pdf", "blob": "aGk="}},
+            {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"},
+            {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+        ]}
+    if name == "is_error":
+        return {"isError": True, "content": [{"type": "text", "text": "no such row"}]}
+    if name == "both":
+        return {"content": [{"type": "text", "text": "TEXT-MARK"}], "structuredContent": {"m": "STRUCT-MARK"}}
+    if name == "nan":
+        return {"content": [], "structuredContent": {"mean": float("nan")}}
+    return {"structuredContent": {"only": "this"}}
+
+
+def call(request):
+    params = request.get("params") or {}
+    name, arguments = params.get("name"), params.get("arguments") or {}
+    if MODE == "chatty":
+        sys.stderr.write("e" * (1024 * 1024))
+        sys.stderr.flush()
+    if name == "ping":
+        return reply(request, text("pong"))
+    if name == "echo":
+        return reply(request, text(json.dumps(arguments, sort_keys=True)))
+    if name == "env":
+        return reply(request, text(json.dumps(dict(os.environ))))
+    if name == "die":
+        if MODE == "die-once" and os.path.exists(ARGUMENT):
+            return reply(request, text("survived"))
+        if MODE == "die-once":
+            open(ARGUMENT, "w").close()
+        sys.stderr.write("dying now\n")
+        sys.stderr.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+    if name == "slow":
+        if MODE == "slow-tool" and ARGUMENT == "polite":
+            time.sleep(0)
+            return None
+        time.sleep(30)
+        return reply(request, text("slept"))
+    if name == "steps":
+        token = (params.get("_meta") or {}).get("progressToken")
+        for step in range(4):
+            time.sleep(0.3)
+            send({"jsonrpc": "2.0", "method": "notifications/progress",
+                  "params": {"progressToken": token, "progress": step, "total": 4, "message": "step %d" % step}})
+        return reply(request, text("done"))
+    if name == "start":
+        STATE["tools"] = BASE + [tool("step")]
+        reply(request, text("started"))
+        return send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+    if name == "shift":
+        STATE["tools"] = BASE + [tool("shift", {"type": "object", "properties": {"b": {"type": "number"}}})]
+        reply(request, text("shifted"))
+        return send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+    if name == "rpc_error":
+        return fail(request, -32000, "no\u001b[2J luck\nat all")
+    known = {entry["name"] for entry in tools() if isinstance(entry, dict)}
+    if name in known:
+        return reply(request, call_result(request, name, arguments))
+    return fail(request, -32602, "unknown tool " + str(name))
+
+
+def initialize(request):
+    if MODE == "slow-start":
+        time.sleep(float(ARGUMENT or "2"))
+    if MODE == "refuses":
+        return fail(request, -32600, "no licence")
+    if MODE == "odd-handshake":
+        return reply(request, {"protocolVersion": "2025-06-18", "capabilities": {"tools": True, "x": 1},
+                               "serverInfo": {"name": "odd", "icons": [{"sizes": "48x48"}]}})
+    if MODE == "future":
+        return reply(request, {"protocolVersion": "2999-01-01", "capabilities": {}, "serverInfo": {"name": "f"}})
+    reply(request, {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {"tools": {"listChanged": True}},
+        "serverInfo": {"name": "hostile", "version": "1"},
+        "instructions": "USAGE-MARK: call ping first.",
+    })
+    if MODE == "paired":
+        send({"jsonrpc": "2.0", "method": "notifications/message",
+              "params": {"level": "weird", "data": {"a": 1}, "logger": 7}})
+
+
+def discover(request):
+    if MODE in ("silent-probe", "slow-start"):
+        return None
+    if MODE == "dies-on-probe":
+        sys.exit(3)
+    if MODE in ("modern", "late-modern"):
+        if MODE == "late-modern":
+            time.sleep(float(ARGUMENT or "1"))
+        return reply(request, {
+            "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
+            "instructions": "USAGE-MARK: modern.", "ttlMs": 0, "cacheScope": "private",
+        })
+    return fail(request, -32601, "unknown method")
+
+
+def main():
+    if MODE == "exit":
+        sys.stderr.write("no configuration found\n")
+        sys.exit(7)
+    if MODE == "never":
+        while sys.stdin.readline():
+            pass
+        return
+    if MODE == "deaf":
+        time.sleep(3600)
+    if MODE == "child":
+        pid = os.fork()
+        if pid == 0:
+            os.setsid()
+            open(ARGUMENT, "w").write(str(os.getpid()))
+            time.sleep(3600)
+    if MODE == "noise":
+        write("Server v1.2 ready\n\n- note\n{\"not\":\"jsonrpc\"}\n")
+    for line in sys.stdin:
+        try:
+            request = json.loads(line)
+        except ValueError:
+            continue
+        method = request.get("method")
+        if method == "initialize" and MODE in ("modern", "late-modern"):
+            fail(request, -32601, "no initialize here")
+        elif method == "initialize":
+            initialize(request)
+        elif method == "server/discover":
+            discover(request)
+        elif method == "tools/list":
+            list_tools(request)
+        elif method == "tools/call":
+            call(request)
+        elif method == "ping":
+            reply(request, {})
+        elif "id" in request:
+            fail(request, -32601, "unknown method")
+
+
+main()
