@@ -41,6 +41,8 @@ pub mod code {
     pub const UNREADABLE: Code = Code::new("config_unreadable");
     /// A model reference that names no usable model.
     pub const MODEL: Code = Code::new("config_model");
+    /// A value that will surprise.
+    pub const SUSPECT: Code = Code::new("config_suspect");
     /// An entry of `mcpServers` that can't be used.
     pub const MCP_ENTRY: Code = Code::new("mcp_entry");
     /// An MCP file that is not there.
@@ -129,6 +131,13 @@ impl Findings {
         self.error |= part.error;
     }
 
+    /// Puts words before every message: whose part this is.
+    pub fn prefix(&mut self, words: &str) {
+        for finding in &mut self.list {
+            finding.diagnostic.message.insert_str(0, words);
+        }
+    }
+
     /// The messages of all errors.
     pub fn reasons(&self) -> Vec<String> {
         let errors = self.list.iter().filter(|finding| finding.severity == Severity::Error);
@@ -177,9 +186,9 @@ pub(crate) fn place(file: &str, pos: Pos, path: &str) -> Place {
 pub(crate) fn quote(node: &Node) -> String {
     quote_text(&match &node.value {
         Value::List(items) if items.is_empty() => "[]".to_owned(),
-        Value::List(items) => format!("[…] ({} items)", items.len()),
+        Value::List(items) => format!("[…] ({})", count(items.len(), "item")),
         Value::Object(members) if members.is_empty() => "{}".to_owned(),
-        Value::Object(members) => format!("{{…}} ({} keys)", members.len()),
+        Value::Object(members) => format!("{{…}} ({})", count(members.len(), "key")),
         Value::Text(text) if crate::secrets::looks_secret(text) => {
             return "a value that looks like a secret".into();
         }
@@ -188,6 +197,10 @@ pub(crate) fn quote(node: &Node) -> String {
         Value::Bool(b) => b.to_string(),
         Value::Null => "null".to_owned(),
     })
+}
+
+fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 fn quote_text(text: &str) -> String {

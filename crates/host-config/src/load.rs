@@ -6,11 +6,11 @@ use crate::finding::{Finding, Findings, code, config, place};
 use crate::mcp::{McpFile, McpInput, read_servers};
 use crate::paths::{Bases, tidy};
 use crate::registry::{self, Base};
+use crate::resolved::{Resolved, bases};
 use crate::settings::Settings;
 use crate::source::{self, Document, Duplicate, Node, Pos};
-use crate::spec::{AgentSpec, Dialect, Places};
-use host_vocab::{Diagnostic, Place};
-use serde::de::DeserializeOwned;
+use crate::spec::{AgentSpec, Dialect};
+use host_vocab::Place;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -48,8 +48,7 @@ pub struct Source {
     pub found: bool,
 }
 
-/// What loading gave.
-#[derive(Debug)]
+/// What loading gave. `Debug` leaves the environment out, since keys are in it.
 pub struct Loaded {
     /// The agent; none where a finding is fatal.
     pub spec: Option<AgentSpec>,
@@ -63,6 +62,16 @@ pub struct Loaded {
     pub settings: Settings,
     /// Whether there is a config file at all.
     pub has_config: bool,
+}
+
+impl std::fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loaded")
+            .field("spec", &self.spec.is_some())
+            .field("findings", &self.findings)
+            .field("sources", &self.sources)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Loads an agent. It never fails: what is wrong is in the findings.
@@ -92,6 +101,11 @@ impl Loader<'_> {
             Some(path) => path.parent().map_or(folder.clone(), Path::to_owned),
             None => folder,
         };
+        if folder.to_str().is_none() {
+            let message = format!("the name of the folder {} is not UTF-8 text", folder.display());
+            let found = config(code::BAD_VALUE, message);
+            self.findings.error(found.hint("move the agent to a folder with a plain name"));
+        }
         let config_file = self.config_file(&folder, named);
         let env = self.environment(&folder);
         check_names(&env, &mut self.findings);
@@ -100,9 +114,8 @@ impl Loader<'_> {
             None => ("defaults", None),
         };
         if let Some(document) = document {
-            let (inline, own): (Vec<_>, Vec<_>) =
-                document.duplicates.iter().cloned().partition(|twice| is_inline_entry(twice));
-            drop(inline);
+            let own: Vec<Duplicate> =
+                document.duplicates.iter().filter(|twice| !is_inline_entry(twice)).cloned().collect();
             let mut walk = Walk::new(file, &mut self.findings);
             walk.duplicates(&own);
             walk.section(registry::tree(), &document.root, "");
@@ -222,6 +235,12 @@ impl Loader<'_> {
     /// `~` in a path that can't be expanded.
     fn paths(&mut self, settings: &Settings, bases: &Bases) {
         for (text, at) in crate::settings::set_paths(settings) {
+            if let Some(found) = crate::mcp::placeholder(&text) {
+                let message =
+                    format!("the path holds `{found}`, which is not expanded: it is used as it stands");
+                let found = config(code::SUSPECT, message).at(at.clone());
+                self.findings.warning(found.hint("write the folder out, or begin the path with `~`"));
+            }
             if let Err(error) = bases.tilde(&text) {
                 let found = config(code::BAD_VALUE, error.to_string()).at(at);
                 self.findings.error(found.hint("write the folder out"));
@@ -348,15 +367,6 @@ fn is_inline_entry(twice: &Duplicate) -> bool {
     twice.path != BASE && crate::mcp::is_within(&twice.path, BASE)
 }
 
-fn bases(folder: &Path, home: Option<PathBuf>, settings: &Settings) -> Bases {
-    let mut bases = Bases { folder: folder.to_owned(), workspace: folder.to_owned(), home };
-    let written = settings.text("runtime.workspace").unwrap_or_else(|| ".".to_owned());
-    if let Ok(workspace) = bases.resolve(&written, Base::Folder) {
-        bases.workspace = workspace;
-    }
-    bases
-}
-
 /// Why a file can't be read, in our words.
 pub(crate) fn reading_failed(error: &io::Error) -> String {
     match error.kind() {
@@ -365,115 +375,5 @@ pub(crate) fn reading_failed(error: &io::Error) -> String {
         io::ErrorKind::IsADirectory => "it is a folder".into(),
         io::ErrorKind::FileTooLarge => "it is too large".into(),
         kind => format!("{kind}"),
-    }
-}
-
-/// Everything that an agent is typed from.
-pub(crate) struct Resolved {
-    pub dialect: Dialect,
-    pub config_file: Option<PathBuf>,
-    pub bases: Bases,
-    pub env: Environment,
-    pub settings: Settings,
-    pub mcp: crate::McpConfig,
-}
-
-impl Resolved {
-    /// What a folder without any config has.
-    pub(crate) fn defaults(folder: &Path) -> Self {
-        let env = Environment::new();
-        let mut findings = Findings::default();
-        let settings = Settings::resolve("defaults", None, &env, &mut findings);
-        let bases = bases(&tidy(folder), None, &settings);
-        let mcp = crate::McpConfig::default();
-        Resolved { dialect: Dialect::Embedded, config_file: None, bases, env, settings, mcp }
-    }
-
-    fn typed<T: DeserializeOwned>(&self, section: &str, findings: &mut Findings) -> Option<T> {
-        match self.settings.typed(section, &self.bases) {
-            Ok(typed) => Some(typed),
-            // After a finding some value may be missing or odd; without one this is our own mistake.
-            Err(_) if findings.is_fatal() => None,
-            Err(error) => {
-                let message =
-                    format!("the section `{section}` passed every check and has no typed form: {error}");
-                findings.error(Diagnostic::new(host_vocab::Kind::Bug, code::BUG, message));
-                None
-            }
-        }
-    }
-
-    fn present<T: DeserializeOwned>(&self, section: &str, findings: &mut Findings) -> Option<Option<T>> {
-        if self.settings.is_set_below(section) { self.typed(section, findings).map(Some) } else { Some(None) }
-    }
-
-    /// The agent, where every section has a typed form.
-    pub(crate) fn spec(&self, findings: &mut Findings) -> Option<AgentSpec> {
-        let settings = &self.settings;
-        let providers = crate::spec::providers::resolve(settings, &self.bases, &self.env, findings);
-        let prices = crate::spec::providers::prices(settings, &providers, findings);
-        crate::rules::check_models(self, &providers, findings);
-        let sandbox: crate::spec::sandbox::RawSandbox = self.typed("sandbox", findings)?;
-        Some(AgentSpec {
-            dialect: self.dialect,
-            places: Places {
-                folder: self.bases.folder.clone(),
-                config_file: self.config_file.clone(),
-                workspace: self.bases.workspace.clone(),
-                state: self.bases.folder.join(STATE_FOLDER),
-            },
-            agent: self.typed("agent", findings)?,
-            runtime: self.typed("runtime", findings)?,
-            providers,
-            prices,
-            context: self.typed("context", findings)?,
-            concurrency: self.typed("concurrency", findings)?,
-            tools: self.tools(findings)?,
-            mcp: self.mcp.clone(),
-            tool_output: self.typed("toolOutput", findings)?,
-            sandbox: sandbox.resolve(&self.bases.workspace, settings.is_set_below("sandbox")),
-            credentials: self.typed("credentials", findings)?,
-            store: self.typed("store", findings)?,
-            artifacts: self.typed("artifacts", findings)?,
-            interaction: self.typed("interaction", findings)?,
-            continuations: self.present("continuations", findings)?,
-            process_jobs: self.typed("processJobs", findings)?,
-            subagents: self.typed("subagents", findings)?,
-            memory: self.present("memory", findings)?,
-            channels: crate::spec::channels::ChannelsSpec {
-                webhook: self.typed("webhook", findings)?,
-                cron: self.typed("cron", findings)?,
-                openai_api: self.typed("openaiApi", findings)?,
-                tui: self.typed("tui", findings)?,
-                telegram: self.typed("telegram", findings)?,
-                slack: self.typed("slack", findings)?,
-                plugins: self.typed("channels.plugins", findings)?,
-            },
-            traceability: self.typed("traceability", findings)?,
-            observability: self.typed("observability", findings)?,
-            settings: settings.clone(),
-        })
-    }
-
-    fn tools(&self, findings: &mut Findings) -> Option<crate::spec::tools::ToolsSpec> {
-        use crate::spec::tools::{McpToolPolicy, RawBlock, ToolList, ToolsSpec};
-        let settings = &self.settings;
-        let ms = |path: &str| {
-            settings.get(path).and_then(|s| s.value()).and_then(|v| v.as_u64()).unwrap_or_default()
-        };
-        let gated = settings.text("tools.mcpToolPolicy").as_deref() == Some("gated");
-        Some(ToolsSpec {
-            allowed: settings.get("tools.allowedTools").and_then(ToolList::of),
-            disallowed: settings.get("tools.disallowedTools").and_then(ToolList::of),
-            mcp_policy: if gated { McpToolPolicy::Gated } else { McpToolPolicy::Open },
-            approvals: settings.get("tools.approvals").and_then(RawBlock::of),
-            request_context_servers: settings.texts("tools.mcpRequestContextServers"),
-            continuation_servers: settings.texts("tools.continuationServers"),
-            sampling_servers: settings.texts("tools.mcpSampling"),
-            mcp_call_timeout_ms: ms("tools.mcpCallTimeoutMs"),
-            mcp_call_max_total_timeout_ms: ms("tools.mcpCallMaxTotalTimeoutMs"),
-            filesystem: self.typed("tools.filesystem", findings)?,
-            web: self.typed("tools.web", findings)?,
-        })
     }
 }

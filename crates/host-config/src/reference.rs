@@ -1,7 +1,7 @@
 //! The reference page, from the registry.
 
-use crate::check::takes;
 use crate::registry::{Default, Field, IGNORED, RETIRED, Section, Shape, sections};
+use crate::shape::takes;
 use std::fmt::Write;
 
 const HEAD: &str = "# Configuration reference
@@ -94,5 +94,5 @@ fn notes(field: &Field) -> String {
 }
 
 fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('<', "&lt;")
+    text.replace('|', "\\|")
 }

@@ -1,12 +1,13 @@
 //! Rules between settings, which no single value can break.
 
 use crate::finding::{Findings, code, config, quote_str};
-use crate::load::Resolved;
 use crate::mcp::{HttpKind, McpTransport};
 use crate::model_ref::ModelRef;
 use crate::nearest::nearest;
+use crate::resolved::Resolved;
 use crate::settings::{Origin, Settings};
-use crate::spec::providers::{ProviderSpec, check_route};
+use crate::spec::providers::ProviderSpec;
+use crate::spec::routes::check_route;
 use crate::spec::sandbox::host_problem;
 use host_vocab::{Code, Place};
 use serde_json::Value;
@@ -281,7 +282,7 @@ pub(crate) fn check_models(resolved: &Resolved, providers: &[ProviderSpec], find
     for (text, at) in routes {
         // What is no reference was reported where its shape was checked.
         if let Ok(model) = ModelRef::parse(&text) {
-            check_route(&model, at, providers, findings);
+            check_route(&model, at, providers, settings, findings);
         }
     }
 }

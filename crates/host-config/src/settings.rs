@@ -32,6 +32,8 @@ pub struct Setting {
     pub origin: Origin,
     node: Option<Node>,
     file: String,
+    /// Where it would stand: the nearest object of the file that is there.
+    near: Pos,
 }
 
 impl Setting {
@@ -55,8 +57,11 @@ impl Setting {
             below if below.starts_with('[') => format!("{}{below}", self.field.path),
             below => format!("{}.{below}", self.field.path),
         };
-        let pos = self.node.as_ref().and_then(|node| node.at(below)).map(|node| node.pos);
-        place(&self.file, pos.unwrap_or_default(), &full)
+        let pos = match &self.node {
+            Some(node) => node.at(below).map_or(node.pos, |node| node.pos),
+            None => self.near,
+        };
+        place(&self.file, pos, &full)
     }
 }
 
@@ -79,12 +84,25 @@ impl Settings {
             let Some(branch) = registry::tree().at(field.path) else { continue };
             let set = read_variable(field, branch, env, findings);
             let setting = if let (Some(node), Some(name)) = (set, field.env) {
-                Setting { field, origin: Origin::Env, node: Some(node), file: format!("env {name}") }
+                Setting {
+                    field,
+                    origin: Origin::Env,
+                    node: Some(node),
+                    file: format!("env {name}"),
+                    near: Pos::default(),
+                }
             } else if let Some(node) = root.and_then(|root| root.at(field.path)) {
-                Setting { field, origin: Origin::File, node: Some(node.clone()), file: file.to_owned() }
+                Setting {
+                    field,
+                    origin: Origin::File,
+                    node: Some(node.clone()),
+                    file: file.to_owned(),
+                    near: node.pos,
+                }
             } else {
                 let file = if root.is_some() { file } else { "defaults" };
-                Setting { field, origin: Origin::Default, node: None, file: file.to_owned() }
+                let near = root.map(|root| nearest_object(root, field.path)).unwrap_or_default();
+                Setting { field, origin: Origin::Default, node: None, file: file.to_owned(), near }
             };
             map.insert(field.path, setting);
         }
@@ -161,6 +179,18 @@ impl Settings {
     ) -> Result<T, serde_json::Error> {
         serde_json::from_value(self.section(section, bases))
     }
+}
+
+/// The place of the deepest object on the way to a path.
+fn nearest_object(root: &Node, path: &str) -> Pos {
+    let mut at = root;
+    for step in path.split('.') {
+        match at.get(step) {
+            Some(below) if below.members().is_some() => at = below,
+            _ => break,
+        }
+    }
+    at.pos
 }
 
 fn put(out: &mut Value, path: &str, value: Value) {

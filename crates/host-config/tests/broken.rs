@@ -1,4 +1,5 @@
 //! A corpus of broken configs: what each is told, all at once. `// CFG-3`
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod folder;
 
@@ -231,4 +232,38 @@ fn models_and_providers() {
         )
         .said()
     );
+}
+
+#[test]
+fn a_provider_that_is_switched_off_is_said_to_be() {
+    let config = config("  \"providers\": { \"ollama\": { \"enabled\": false } }")
+        .replace("manual:operator", "ollama:x");
+    assert_snapshot!(Folder::with(&config).said());
+}
+
+// Whatever the bytes are, loading ends with findings or an agent, and every place is in the file.
+#[test]
+fn a_config_that_is_cut_anywhere() {
+    let whole = config(
+        "  \"tools\": { \"mcpServers\": { \"a\": { \"command\": \"x\", \"env\": { \"K\": \"v\" } } } }, // end\n  \"pricing\": { \"a:b\": { \"input\": 1.5, \"output\": 2 } }",
+    );
+    let lines = whole.lines().count() as u32;
+    for cut in 0..whole.len() {
+        let loaded = Folder::with(&whole[..cut]).load();
+        assert!(loaded.spec.is_none() && !loaded.findings.is_empty(), "{cut}");
+        for finding in loaded.findings {
+            assert!(finding.diagnostic.place.unwrap().line.unwrap() <= lines);
+        }
+    }
+    assert!(Folder::with(&whole).load().spec.is_some());
+}
+
+// Texts are literal: what looks like a reference is told, wherever it stands.
+#[test]
+fn references_are_literal() {
+    let config = config(
+        r#"  "tools": { "mcpConfigPath": "${HOME}/mcp.json" },
+  "telegram": { "botToken": "env:BOT_TOKEN" }, "slack": { "botToken": "${SLACK}" }"#,
+    );
+    assert_snapshot!(Folder::with(&config).said());
 }

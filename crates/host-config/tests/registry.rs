@@ -1,5 +1,5 @@
 //! What comes from the registry: the schema, the reference page, the view, the starting config.
-#![allow(clippy::disallowed_methods, reason = "a test of files in the repository")]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test of files in the repository")]
 
 mod folder;
 

@@ -1,4 +1,5 @@
 //! MCP servers: the file and the inline form.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod folder;
 

@@ -1,4 +1,5 @@
 //! The environment: precedence, every variable, `.env`.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod folder;
 

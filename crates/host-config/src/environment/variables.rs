@@ -1,10 +1,11 @@
 //! What a variable sets: its text as a value of its field's shape.
 
 use super::Environment;
-use crate::check::{Walk, scalar, takes};
+use crate::check::Walk;
 use crate::finding::{Findings, code, config, place, quote_str};
 use crate::nearest::nearest;
 use crate::registry::{self, Branch, Field, IGNORED, RETIRED, Shape};
+use crate::shape::{Problem, scalar, takes};
 use crate::source::{Node, Value};
 use host_vocab::{Place, text::one_line};
 
@@ -58,9 +59,7 @@ fn plain(name: &str, field: &Field, text: &str, findings: &mut Findings) -> Opti
             let Shape::List(inner) = shape else { return None };
             node.items().unwrap_or_default().iter().find_map(|item| scalar(inner, item))
         }),
-        (shape, None) => {
-            Some(crate::check::Problem { code: code::WRONG_TYPE, takes: takes(shape), hint: None })
-        }
+        (shape, None) => Some(Problem { code: code::WRONG_TYPE, takes: takes(shape), hint: None }),
     };
     let Some(problem) = misfit else { return node };
     let shown = if field.secret { "a value that is not shown".to_owned() } else { quote_str(text) };
@@ -74,7 +73,7 @@ fn plain(name: &str, field: &Field, text: &str, findings: &mut Findings) -> Opti
 
 fn in_words(shape: &Shape, takes: &str) -> String {
     match shape {
-        Shape::List(inner) => format!("a list with commas, each part {}", crate::check::takes(inner)),
+        Shape::List(inner) => format!("a list with commas, each part {}", crate::shape::takes(inner)),
         Shape::Either(shapes) if shapes.contains(&Shape::Null) => takes.replace("null", "none"),
         _ => takes.to_owned(),
     }

@@ -171,6 +171,7 @@ fn check(entry: &mut Entry<'_>) -> Option<McpServerSpec> {
         Walk::new(entry.file, &mut findings).partial().foreign(HARMLESS_KEYS).quiet_about_secrets();
     walk.duplicates(entry.duplicates);
     walk.section(branch, entry.node(), &path);
+    findings.prefix(&format!("server {}: ", quote_str(&entry.member.key)));
     entry.findings = findings;
     let name = match ServerName::parse(entry.member.key.clone()) {
         Ok(name) if name.as_str().starts_with("mono-agent-") => {
@@ -185,9 +186,7 @@ fn check(entry: &mut Entry<'_>) -> Option<McpServerSpec> {
             None
         }
     };
-    if entry.node().members().is_none() {
-        return None;
-    }
+    entry.node().members()?;
     let transport = transport(entry);
     let sandbox = sandbox(entry, matches!(transport, Some(McpTransport::Http(_))));
     let timeout = entry.get("timeout").and_then(Node::integer);

@@ -270,7 +270,7 @@ mod tests {
             if let Some(json) = field.default_json() {
                 let text = json.to_string();
                 let node = crate::source::read(text.as_bytes()).unwrap().root;
-                let problem = crate::check::scalar(&field.shape, &node);
+                let problem = crate::shape::scalar(&field.shape, &node);
                 assert!(problem.is_none(), "{} = {text}: {problem:?}", field.path);
             }
         }

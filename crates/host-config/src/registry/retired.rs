@@ -82,6 +82,7 @@ pub fn is_host_variable(name: &str) -> bool {
         "MONO_AGENT_INTERACTION_BRIDGE_TOKEN",
         "MONO_AGENT_CONTINUATION_CLAIM_",
         "MONO_AGENT_LOG",
+        "MONO_AGENT_WEB_ALLOWED_HOSTS",
     ];
     PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }

@@ -2,9 +2,9 @@
 
 use crate::Findings;
 use crate::environment::Environment;
-use crate::load::Resolved;
 use crate::paths::Bases;
 use crate::registry::{Branch, Shape, tree};
+use crate::resolved::Resolved;
 use crate::settings::Settings;
 use crate::spec::Dialect;
 use serde_json::{Map, Value, json};

@@ -6,6 +6,7 @@ mod everything;
 pub mod host;
 pub mod memory;
 pub mod providers;
+pub(crate) mod routes;
 pub mod runtime;
 pub mod sandbox;
 pub mod tools;
@@ -107,7 +108,7 @@ impl AgentSpec {
     /// Never: the defaults of the registry fit its types, which a test of this crate shows.
     pub fn embedded_default(folder: &Path) -> AgentSpec {
         let mut findings = crate::Findings::default();
-        let input = crate::load::Resolved::defaults(folder);
+        let input = crate::resolved::Resolved::defaults(folder);
         input.spec(&mut findings).expect("the registry's defaults fit the types")
     }
 }
