@@ -2,11 +2,32 @@
 //!
 //! To add one: its module below, and its line in [`Builtin::new`]'s list.
 
+mod edit;
+mod file_access;
+mod glob;
+mod grep;
+mod list_dir;
+mod read;
+mod search;
+mod shape;
+mod write;
+
+mod read_skill;
+
+pub use read_skill::{ReadSkill, Skill};
+
 use host_ports::BoxFuture;
 use host_ports::commands::Commands;
 use host_ports::files::Files;
 use host_surface::{Offer, RunFacts, ToolSource};
 use std::sync::Arc;
+
+pub use edit::EditTool;
+pub use glob::GlobTool;
+pub use grep::GrepTool;
+pub use list_dir::ListDirTool;
+pub use read::ReadTool;
+pub use write::WriteTool;
 
 /// What the built-in tools need of the world.
 #[derive(Clone)]
@@ -25,8 +46,15 @@ pub struct Builtin {
 impl Builtin {
     /// Builds every tool with the ports that it may touch.
     pub fn new(ports: &BuiltinPorts) -> Self {
-        let _ = ports;
-        let offers = vec![];
+        let BuiltinPorts { files, commands: _ } = ports;
+        let offers = vec![
+            Offer::ready(ReadTool::new(Arc::clone(files))),
+            Offer::ready(WriteTool::new(Arc::clone(files))),
+            Offer::ready(EditTool::new(Arc::clone(files))),
+            Offer::ready(GlobTool::new(Arc::clone(files))),
+            Offer::ready(GrepTool::new(Arc::clone(files))),
+            Offer::ready(ListDirTool::new(Arc::clone(files))),
+        ];
         Builtin { offers }
     }
 }

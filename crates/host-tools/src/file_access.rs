@@ -1,0 +1,105 @@
+//! What the file tools share: the blocking thread, and the words for what went wrong.
+
+use host_ports::files::{FileError, OUTSIDE};
+use host_surface::{ToolError, codes};
+
+/// The codes of [`FileError`], for the declarations of tools that read.
+pub(crate) const READ_CODES: &[&str] = &[
+    "path_denied",
+    "invalid_path",
+    "not_found",
+    "is_directory",
+    "not_a_directory",
+    "special_file",
+    "too_large",
+    "permission_denied",
+    "io_error",
+    "binary_file",
+    "unsupported_media",
+    "invalid_range",
+];
+
+/// The codes of tools that write.
+pub(crate) const WRITE_CODES: &[&str] = &[
+    "path_denied",
+    "invalid_path",
+    "not_found",
+    "is_directory",
+    "not_a_directory",
+    "special_file",
+    "too_large",
+    "permission_denied",
+    "io_error",
+    "binary_file",
+    "read_only",
+    "write_denied",
+    "file_changed",
+    "no_space",
+    "invalid_edit",
+    "no_match",
+    "ambiguous_match",
+    "overlapping_edits",
+    "nothing_changed",
+    "unknown_apply_id",
+];
+
+/// The codes of tools that search.
+pub(crate) const SEARCH_CODES: &[&str] = &[
+    "path_denied",
+    "invalid_path",
+    "not_found",
+    "is_directory",
+    "not_a_directory",
+    "special_file",
+    "permission_denied",
+    "io_error",
+    "invalid_pattern",
+    "invalid_range",
+];
+
+/// Does work that blocks on a thread made for it.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(err) => match err.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(ToolError::new(codes::ABORTED, "the host is stopping")),
+        },
+    }
+}
+
+/// A fault of the port as the model is told of it.
+pub(crate) fn failed(err: FileError) -> ToolError {
+    let (code, message) = match &err {
+        FileError::Outside { shown } => ("path_denied", format!("{shown}: {OUTSIDE}")),
+        FileError::BadPath { .. } => ("invalid_path", err.to_string()),
+        FileError::NotFound { .. } => ("not_found", err.to_string()),
+        FileError::Folder { shown } => ("is_directory", format!("{shown} is a folder, not a file")),
+        FileError::NotFolder { .. } => ("not_a_directory", err.to_string()),
+        FileError::Special { .. } => ("special_file", err.to_string()),
+        FileError::ReadOnly { .. } => ("read_only", err.to_string()),
+        FileError::Denied { .. } => ("write_denied", err.to_string()),
+        FileError::Exists { .. } | FileError::Changed { .. } => {
+            ("file_changed", format!("{err}; read the file again before you change it"))
+        }
+        FileError::TooLarge { .. } => ("too_large", err.to_string()),
+        FileError::Permission { .. } => ("permission_denied", err.to_string()),
+        FileError::NoSpace { .. } => ("no_space", err.to_string()),
+        FileError::Cancelled => (codes::ABORTED, "the turn was cancelled".to_owned()),
+        FileError::Io { .. } => ("io_error", err.to_string()),
+    };
+    ToolError::new(code, message)
+}
+
+/// Whether bytes are no text: a NUL, or a tenth of control characters in a sample of the beginning.
+pub(crate) fn is_binary(sample: &[u8]) -> bool {
+    let control = |b: &&u8| matches!(b, 0..=8 | 11 | 14..=26 | 28..=31 | 127);
+    sample.contains(&0) || (!sample.is_empty() && sample.iter().filter(control).count() * 10 >= sample.len())
+}
+
+/// `1 line`, `2 lines`.
+pub(crate) fn counted(count: usize, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+}
