@@ -40,6 +40,9 @@ pub struct OutputRule {
     pub preview_tail: usize,
     /// The most characters of one preview line.
     pub preview_line_chars_max: usize,
+    /// Where set, the preview is not by lines but by characters: this many of both streams together, 60 % of
+    /// each from its start and 40 % from its end.
+    pub preview_chars_max: Option<usize>,
     /// The most bytes both streams may print before the command is stopped (`output_limit`); `None` = any.
     pub total_bytes_max: Option<u64>,
 }
@@ -52,6 +55,7 @@ impl Default for OutputRule {
             preview_head: 20,
             preview_tail: 20,
             preview_line_chars_max: 1_000,
+            preview_chars_max: None,
             total_bytes_max: None,
         }
     }

@@ -1,0 +1,149 @@
+//! Names inside a writable root that no child may write (SBX-1).
+//!
+//! What exists is mounted read-only. A plain name that doesn't exist gets an empty read-only placeholder, which
+//! is removed afterwards. What matches a pattern and is new after the call is moved to quarantine.
+
+mod patterns;
+mod placeholder;
+mod quarantine;
+
+pub use patterns::Patterns;
+pub(crate) use placeholder::Placeholders;
+
+use patterns::{Found, Scan};
+use placeholder::Placeholder;
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a file is, beyond its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    /// Set where another name could reach the same content.
+    changed_ns: Option<i128>,
+}
+
+impl Identity {
+    fn of(path: &Path) -> Option<Self> {
+        let about = std::fs::symlink_metadata(path).ok()?;
+        let changed = i128::from(about.mtime()) * 1_000_000_000 + i128::from(about.mtime_nsec());
+        let linked = about.is_file() && about.nlink() > 1;
+        Some(Identity { device: about.dev(), inode: about.ino(), changed_ns: linked.then_some(changed) })
+    }
+}
+
+/// What is protected for one child, and how it was before.
+#[derive(Debug, Default)]
+pub(crate) struct Protected {
+    patterns: Option<Arc<Patterns>>,
+    writable: Vec<PathBuf>,
+    read_only: Vec<PathBuf>,
+    before: BTreeMap<PathBuf, Identity>,
+    placeholders: Vec<Placeholder>,
+}
+
+/// A protected name that was written in spite of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Violation {
+    /// The name.
+    pub(crate) name: PathBuf,
+    /// What became of it, as the rest of a sentence.
+    pub(crate) fate: String,
+}
+
+impl Protected {
+    /// Looks at what is there and puts placeholders where they are needed. The error is a sentence.
+    pub(crate) fn prepare(
+        patterns: &Arc<Patterns>,
+        writable: &[PathBuf],
+        placeholders: &Placeholders,
+    ) -> Result<Self, String> {
+        let mut protected = Protected {
+            patterns: Some(Arc::clone(patterns)),
+            writable: writable.to_vec(),
+            ..Protected::default()
+        };
+        let scan = patterns.scan(writable)?;
+        for name in scan.missing {
+            if let Some(placeholder) = placeholders.put(&name) {
+                protected.read_only.push(name.clone());
+                protected.before.extend(Identity::of(&name).map(|identity| (name, identity)));
+                protected.placeholders.push(placeholder);
+            }
+        }
+        for found in scan.found {
+            let path = found.path().to_path_buf();
+            if placeholders.holds(&path) {
+                // Another child's placeholder: it must not go while this child relies on it.
+                protected.placeholders.extend(placeholders.put(&path));
+            }
+            protected.before.extend(Identity::of(&path).map(|identity| (path.clone(), identity)));
+            // A link is protected by what it leads to; itself it can only be watched.
+            let real = if path.is_symlink() { std::fs::canonicalize(&path).ok() } else { Some(path) };
+            protected
+                .read_only
+                .extend(real.filter(|real| writable.iter().any(|root| real.starts_with(root))));
+        }
+        protected.read_only.sort();
+        protected.read_only.dedup();
+        Ok(protected)
+    }
+
+    /// The names to mount read-only, in order.
+    pub(crate) fn read_only(&self) -> &[PathBuf] {
+        &self.read_only
+    }
+
+    /// Looks again, moves what is new to a folder and takes the placeholders away.
+    pub(crate) fn finish(mut self, quarantine: &Path) -> Vec<Violation> {
+        let Some(patterns) = self.patterns.take() else { return Vec::new() };
+        let mut violations = Vec::new();
+        match patterns.scan(&self.writable) {
+            Ok(scan) => self.judge(&scan, quarantine, &mut violations),
+            Err(why) => violations.push(Violation { name: PathBuf::new(), fate: why }),
+        }
+        violations
+    }
+
+    fn judge(&self, scan: &Scan, quarantine: &Path, violations: &mut Vec<Violation>) {
+        for found in &scan.found {
+            let path = found.path();
+            let now = Identity::of(path);
+            match self.before.get(path) {
+                Some(before) if now.as_ref() == Some(before) => {}
+                Some(before) if now.as_ref().is_some_and(|now| now.inode == before.inode) => {
+                    let fate = "was changed through another name of the same file".to_owned();
+                    violations.push(Violation { name: path.to_path_buf(), fate });
+                }
+                _ => {
+                    for name in found.new_names() {
+                        let fate = quarantine::put_away(&name, quarantine);
+                        violations.push(Violation { name, fate });
+                    }
+                }
+            }
+        }
+        for name in self.before.keys() {
+            if std::fs::symlink_metadata(name).is_err() {
+                let fate = "was moved away together with its folder".to_owned();
+                violations.push(Violation { name: name.clone(), fate });
+            }
+        }
+    }
+}
+
+impl Found {
+    /// The names that break the rule where this is new: of a folder that is protected whole, what lies in it.
+    fn new_names(&self) -> Vec<PathBuf> {
+        match self {
+            Found::Name(path) => vec![path.clone()],
+            Found::Folder(path) => {
+                let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+                entries.map(|entry| entry.path()).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Namespaces by the `bwrap` program.
+
+use super::{Engine, EngineKind, Job, Wrap};
+use crate::helper::{Filter, Forward, SocketRule};
+use crate::launch::Plan;
+use crate::network::Network;
+use crate::runtime_paths::{ETC, SYSTEM};
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// Where the helper is inside.
+const HELPER_INSIDE: &str = "/run/mono-agent/helper";
+/// Where the proxy's socket is inside.
+const PROXY_INSIDE: &str = "/run/mono-agent/proxy.sock";
+/// The port on the sandbox's own loopback that leads to the proxy.
+pub(crate) const PROXY_PORT: u16 = 3128;
+/// The size of the private folders for temporary files, in bytes.
+const TEMPORARY_BYTES_MAX: &str = "1073741824";
+/// Where children find themselves at home.
+pub(crate) const HOME_INSIDE: &str = "/tmp/home";
+
+/// The engine.
+#[derive(Debug, Clone)]
+pub(crate) struct Bubblewrap {
+    program: PathBuf,
+    identity: String,
+}
+
+/// Finds `bwrap` where the operating system installs programs, and looks at what it is (7.16): a regular file
+/// of root, which nobody else can write. An engine that a child could replace is none.
+pub(crate) fn find(writable: &[PathBuf]) -> Result<Bubblewrap, String> {
+    let places = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"];
+    let Some((program, about)) = places.iter().find_map(|place| {
+        let path = std::fs::canonicalize(place).ok()?;
+        let about = std::fs::metadata(&path).ok()?;
+        Some((path, about))
+    }) else {
+        return Err("bubblewrap is not installed; install it with: apt-get install bubblewrap".to_owned());
+    };
+    let shown = program.display();
+    if !about.is_file() || about.uid() != 0 || about.mode() & 0o022 != 0 {
+        return Err(format!("{shown} is not a program that only root can change, so it is not used"));
+    }
+    if writable.iter().any(|root| program.starts_with(root)) {
+        return Err(format!("{shown} lies inside a writable root, so it is not used"));
+    }
+    let identity = format!("{shown} {} {} {}", about.len(), about.mtime(), about.ino());
+    Ok(Bubblewrap { program, identity })
+}
+
+impl Engine for Bubblewrap {
+    fn kind(&self) -> EngineKind {
+        EngineKind::Bubblewrap
+    }
+
+    fn identity(&self) -> String {
+        self.identity.clone()
+    }
+
+    fn plan(&self, job: Job<'_>) -> Result<Plan, String> {
+        let shared_network = job.policy.network == Network::All;
+        let mut options = Options::default();
+        options.isolate(shared_network);
+        options.mounts(&job)?;
+        let forward = job.proxy.map(|_| Forward { port: PROXY_PORT, socket: PROXY_INSIDE.into() });
+        Ok(Plan {
+            argv: job.argv,
+            env: job.env,
+            cwd: job.cwd,
+            limits: job.policy.limits,
+            wrap: Wrap::Bubblewrap {
+                program: self.program.clone(),
+                options: options.0,
+                helper: HELPER_INSIDE.into(),
+                keep: Vec::new(),
+            },
+            filter: Some(Filter { sockets: SocketRule::Usual }),
+            files: None,
+            // With the host's network its abstract sockets would be in reach.
+            scoped: shared_network,
+            forward,
+        })
+    }
+}
+
+/// The options of one start, in order.
+#[derive(Default)]
+struct Options(Vec<OsString>);
+
+impl Options {
+    fn add<const N: usize>(&mut self, words: [&str; N]) {
+        self.0.extend(words.map(OsString::from));
+    }
+
+    fn with_paths(&mut self, option: &str, paths: &[&Path]) {
+        self.0.push(option.into());
+        self.0.extend(paths.iter().map(|path| path.as_os_str().to_owned()));
+    }
+
+    fn same(&mut self, option: &str, path: &Path) {
+        self.with_paths(option, &[path, path]);
+    }
+
+    fn isolate(&mut self, shared_network: bool) {
+        self.add(["--unshare-all", "--unshare-user"]);
+        if shared_network {
+            self.add(["--share-net"]);
+        }
+        self.add(["--disable-userns", "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv"]);
+        self.add(["--cap-drop", "ALL", "--hostname", "agent"]);
+    }
+
+    /// Everything that is there inside, the shallowest first, so that a deeper place lies on top.
+    fn mounts(&mut self, job: &Job<'_>) -> Result<(), String> {
+        for root in SYSTEM {
+            self.system_folder(Path::new(root));
+        }
+        for name in ETC {
+            let path = Path::new("/etc").join(name);
+            if path.exists() {
+                self.same("--ro-bind", &path);
+            }
+        }
+        self.proc();
+        self.add(["--dev", "/dev"]);
+        self.add(["--perms", "1777", "--size", TEMPORARY_BYTES_MAX, "--tmpfs", "/tmp"]);
+        self.add(["--dir", HOME_INSIDE, "--dir", "/var", "--symlink", "../tmp", "/var/tmp"]);
+        self.add(["--dir", "/run", "--symlink", "../run", "/var/run"]);
+        for (path, writable) in roots(job) {
+            self.same(if writable { "--bind" } else { "--ro-bind" }, &path);
+        }
+        for hidden in job.hidden.iter().filter(|path| path.is_dir()) {
+            if roots(job).iter().any(|(root, _)| hidden.starts_with(root)) {
+                self.add(["--perms", "0000", "--size", "4096"]);
+                self.with_paths("--tmpfs", &[hidden]);
+                self.with_paths("--remount-ro", &[hidden]);
+            }
+        }
+        for name in job.protected.read_only() {
+            self.same("--ro-bind", name);
+        }
+        self.with_paths("--ro-bind", &[job.helper.program(), Path::new(HELPER_INSIDE)]);
+        if let Some(socket) = job.proxy {
+            self.with_paths("--bind", &[socket, Path::new(PROXY_INSIDE)]);
+        }
+        self.add(["--remount-ro", "/"]);
+        Ok(())
+    }
+
+    /// A folder of the operating system: as the link that it is, or read-only.
+    fn system_folder(&mut self, path: &Path) {
+        match std::fs::read_link(path) {
+            Ok(target) => self.with_paths("--symlink", &[&target, path]),
+            Err(_) if path.is_dir() => self.same("--ro-bind", path),
+            Err(_) => {}
+        }
+    }
+
+    /// A `/proc` of the namespace's own. What belongs to the whole machine is read-only or gone: started by
+    /// real root, bubblewrap would leave it writable.
+    fn proc(&mut self) {
+        self.add(["--proc", "/proc"]);
+        for name in ["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr"] {
+            let path = Path::new("/proc").join(name);
+            if path.exists() {
+                self.same("--ro-bind", &path);
+            }
+        }
+        for name in ["kcore", "keys", "key-users", "kmsg", "kallsyms", "timer_list", "sched_debug"] {
+            let path = Path::new("/proc").join(name);
+            if path.exists() {
+                self.with_paths("--ro-bind", &[Path::new("/dev/null"), &path]);
+            }
+        }
+    }
+}
+
+/// The roots and tool folders of a job that exist, shallowest first; `true` = writable. A root that is `/`
+/// stands for what lies in it, less what the sandbox has of its own.
+fn roots(job: &Job<'_>) -> Vec<(PathBuf, bool)> {
+    let mut list: Vec<(PathBuf, bool)> = Vec::new();
+    let tools = job.runtime.folders.iter().map(|path| (path, false));
+    let readable = job.policy.readable.iter().map(|path| (path, false));
+    let writable = job.policy.writable.iter().map(|path| (path, true));
+    for (path, writable) in tools.chain(readable).chain(writable) {
+        let places = if path == Path::new("/") { top_level() } else { vec![path.clone()] };
+        for place in places.into_iter().filter(|place| place.exists()) {
+            match list.iter_mut().find(|(known, _)| *known == place) {
+                Some(known) => known.1 |= writable,
+                None => list.push((place, writable)),
+            }
+        }
+    }
+    list.sort_by_key(|(path, _)| path.components().count());
+    list
+}
+
+fn top_level() -> Vec<PathBuf> {
+    const OWN: [&str; 5] = ["proc", "dev", "sys", "run", "tmp"];
+    let entries = std::fs::read_dir("/").into_iter().flatten().flatten();
+    entries
+        .filter(|entry| !OWN.iter().any(|own| entry.file_name() == *own))
+        .map(|entry| entry.path())
+        .filter(|path| !path.is_symlink())
+        .collect()
+}

@@ -1,0 +1,288 @@
+//! The sandbox of one agent: its policy, the engine that was proved to enforce it, and everything that a child
+//! needs to be started under it.
+
+use crate::deny_write::{Patterns, Placeholders, Protected};
+use crate::engine::{Bubblewrap, Engine, EngineKind, Job, Landlock, Plain, find_bubblewrap, unmet};
+use crate::helper::{Helper, HelperError};
+use crate::launch::{Tree, launch};
+use crate::network::Network;
+use crate::policy::{Fallback, Mode, PolicyError, SandboxPolicy};
+use crate::proof::Proofs;
+use crate::proxy::{EgressLog, Proxies, ProxySocket};
+use crate::runtime_paths::{HostEnvironment, Runtime};
+use crate::scratch::Scratch;
+use host_ports::kept::KeptOutput;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a sandbox is made of.
+pub struct SandboxSetup {
+    /// What children may do.
+    pub policy: SandboxPolicy,
+    /// The host's own environment, as far as children may know of it.
+    pub environment: HostEnvironment,
+    /// The agent's private state folder: hidden from children, and where quarantine, notes and proofs go.
+    /// Without one, quarantine goes to a private temporary folder and nothing is remembered.
+    pub state: Option<PathBuf>,
+    /// Further folders that no child may see.
+    pub hidden: Vec<PathBuf>,
+    /// Where large output goes.
+    pub keep: Arc<dyn KeptOutput>,
+    /// Who is told of each connection that the proxy allowed or refused (SBX-3).
+    pub egress: Arc<dyn EgressLog>,
+}
+
+/// Why there is no sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SandboxError {
+    /// The policy can't be used.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// Children can't be started from this program.
+    #[error(transparent)]
+    Helper(#[from] HelperError),
+}
+
+/// The sandbox of one agent. Clones share everything.
+#[derive(Clone)]
+pub struct Sandbox(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) policy: SandboxPolicy,
+    pub(crate) environment: HostEnvironment,
+    pub(crate) runtime: Runtime,
+    pub(crate) state: Option<PathBuf>,
+    pub(crate) hidden: Vec<PathBuf>,
+    pub(crate) keep: Arc<dyn KeptOutput>,
+    pub(crate) helper: Helper,
+    pub(crate) proofs: Proofs,
+    placeholders: Placeholders,
+    proxies: Proxies,
+}
+
+/// A child to start.
+pub(crate) struct ChildSpec<'a> {
+    pub(crate) argv: Vec<String>,
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) policy: &'a SandboxPolicy,
+    pub(crate) confined: bool,
+}
+
+/// A child that was started, with what has to be undone after it.
+pub(crate) struct Started {
+    pub(crate) tree: Tree,
+    pub(crate) after: After,
+    pub(crate) engine: EngineKind,
+}
+
+/// What is to be done when the tree is over.
+pub(crate) struct After {
+    pub(crate) protected: Protected,
+    _scratch: Option<Scratch>,
+    _proxy: Option<ProxySocket>,
+}
+
+/// Why a child was not started.
+#[derive(Debug)]
+pub(crate) enum StartError {
+    /// No engine can do what the policy asks; a sentence.
+    Sandbox(String),
+    /// The operating system refused.
+    Os(std::io::Error),
+}
+
+impl Sandbox {
+    /// Makes one. No engine is tried yet; see [`Sandbox::status`].
+    ///
+    /// # Errors
+    /// A policy that can't be used, or a program without the hidden helper mode.
+    pub fn new(setup: SandboxSetup) -> Result<Self, SandboxError> {
+        setup.policy.validate()?;
+        let helper = Helper::own()?;
+        let mut policy = setup.policy;
+        real(&mut policy.workspace);
+        policy.readable.iter_mut().chain(&mut policy.writable).for_each(real);
+        let mut state = setup.state;
+        let mut hidden = setup.hidden;
+        if let Some(state) = &mut state {
+            // It must exist to be covered: a child could otherwise make it.
+            make_private(state);
+            real(state);
+            hidden.push(state.clone());
+        }
+        hidden.iter_mut().for_each(real);
+        let writable = if policy.mode == Mode::Native { &policy.writable[..] } else { &[] };
+        let runtime = Runtime::find(&setup.environment.path, writable);
+        let placeholders = Placeholders::new(state.as_ref().map(|state| state.join("sandbox/placeholders")));
+        let proofs = Proofs::new(state.as_ref().map(|state| state.join("sandbox/proofs.json")));
+        Ok(Sandbox(Arc::new(Inner {
+            policy,
+            environment: setup.environment,
+            runtime,
+            state,
+            hidden,
+            keep: setup.keep,
+            helper,
+            proofs,
+            placeholders,
+            proxies: Proxies::new(setup.egress),
+        })))
+    }
+
+    /// The policy in effect, with its roots resolved.
+    pub fn policy(&self) -> &SandboxPolicy {
+        &self.0.policy
+    }
+}
+
+impl Inner {
+    /// The engine that enforces a policy, proved to work here. The error says why there is none and what to do.
+    pub(crate) fn engine_for(&self, policy: &SandboxPolicy) -> Result<Box<dyn Engine>, String> {
+        if policy.mode == Mode::Off {
+            return Ok(Box::new(Plain(EngineKind::Off)));
+        }
+        let mut reasons = Vec::new();
+        for candidate in self.candidates() {
+            match candidate.and_then(|engine| self.eligible(engine, policy)) {
+                Ok(engine) => return Ok(engine),
+                Err(why) => reasons.push(why),
+            }
+        }
+        if policy.fallback == Fallback::UnsafeHostProcess && policy.unsafe_allow_host_process {
+            tracing::warn!(
+                "no sandbox engine works here: commands run UNCONFINED, roots and deny rules are inert"
+            );
+            return Ok(Box::new(Plain(EngineKind::UnsafeHostProcess)));
+        }
+        Err(format!(
+            "no sandbox engine can enforce the policy here, and the policy is fail-closed. {}",
+            reasons.join(" ")
+        ))
+    }
+
+    /// The engines of this machine, best first, or why one isn't there.
+    pub(crate) fn candidates(&self) -> [Result<Box<dyn Engine>, String>; 2] {
+        let boxed = |engine: Bubblewrap| -> Box<dyn Engine> { Box::new(engine) };
+        let bubblewrap = find_bubblewrap(&self.policy.writable).map(boxed);
+        let landlock = Landlock::find().map(|engine| -> Box<dyn Engine> { Box::new(engine) });
+        [
+            bubblewrap.map_err(|why| format!("bubblewrap: {why}.")),
+            landlock.map_err(|why| format!("landlock: {why}.")),
+        ]
+    }
+
+    fn eligible(&self, engine: Box<dyn Engine>, policy: &SandboxPolicy) -> Result<Box<dyn Engine>, String> {
+        let name = engine.kind().as_str();
+        if let Some((rule, why)) = unmet(engine.kind(), policy) {
+            return Err(format!("{name}: it doesn't enforce \"{}\": {why}.", rule.describe()));
+        }
+        match self.proofs.of(engine.as_ref(), self) {
+            Ok(()) => Ok(engine),
+            Err(why) => Err(format!("{name}: it doesn't work here: {why}.")),
+        }
+    }
+
+    /// Starts a child under a policy.
+    pub(crate) fn start(&self, spec: ChildSpec<'_>) -> Result<Started, StartError> {
+        let engine: Box<dyn Engine> = if spec.confined {
+            self.engine_for(spec.policy).map_err(StartError::Sandbox)?
+        } else {
+            Box::new(Plain(EngineKind::Off))
+        };
+        self.start_with(engine.as_ref(), spec)
+    }
+
+    /// Starts a child under an engine that was chosen already.
+    pub(crate) fn start_with(&self, engine: &dyn Engine, spec: ChildSpec<'_>) -> Result<Started, StartError> {
+        let kind = engine.kind();
+        let confines = matches!(kind, EngineKind::Bubblewrap | EngineKind::Landlock);
+        let protected = if kind == EngineKind::Bubblewrap && !spec.policy.deny_write.is_empty() {
+            let patterns = Patterns::parse(&spec.policy.workspace, &spec.policy.deny_write)
+                .map_err(|error| StartError::Sandbox(error.to_string()))?;
+            Protected::prepare(&Arc::new(patterns), &spec.policy.writable, &self.placeholders)
+                .map_err(StartError::Sandbox)?
+        } else {
+            Protected::default()
+        };
+        let scratch = match kind {
+            EngineKind::Landlock => Some(Scratch::make(&self.environment.tmpdir).map_err(StartError::Os)?),
+            _ => None,
+        };
+        let proxy = match &spec.policy.network {
+            Network::Localhost | Network::Allowlist(_) if confines => {
+                Some(self.proxies.open(&spec.policy.network).map_err(StartError::Os)?)
+            }
+            _ => None,
+        };
+        let mut policy = spec.policy.clone();
+        policy.writable.extend(scratch.iter().map(|scratch| scratch.path().to_path_buf()));
+        let mut env = self.base_environment(kind, scratch.as_ref().map(Scratch::path), proxy.is_some());
+        env.extend(spec.env);
+        let plan = engine
+            .plan(Job {
+                argv: spec.argv,
+                env,
+                cwd: spec.cwd,
+                policy: &policy,
+                runtime: &self.runtime,
+                protected: &protected,
+                hidden: &self.hidden,
+                proxy: proxy.as_ref().map(ProxySocket::path),
+                helper: &self.helper,
+            })
+            .map_err(StartError::Sandbox)?;
+        let tree = launch(plan, &self.helper).map_err(StartError::Os)?;
+        Ok(Started { tree, after: After { protected, _scratch: scratch, _proxy: proxy }, engine: kind })
+    }
+
+    /// What every child has in its environment.
+    fn base_environment(
+        &self,
+        engine: EngineKind,
+        scratch: Option<&Path>,
+        proxied: bool,
+    ) -> BTreeMap<String, String> {
+        let or = |text: &str, other: &str| if text.is_empty() { other.to_owned() } else { text.to_owned() };
+        let (home, tmpdir) = match (engine, scratch) {
+            (_, Some(scratch)) => (scratch.display().to_string(), scratch.display().to_string()),
+            (EngineKind::Bubblewrap, None) => (crate::engine::HOME_INSIDE.to_owned(), "/tmp".to_owned()),
+            _ => (or(&self.environment.home, "/"), or(&self.environment.tmpdir, "/tmp")),
+        };
+        let mut env = self.runtime.env.clone();
+        env.insert("PATH".to_owned(), self.runtime.path.clone());
+        env.insert("HOME".to_owned(), home);
+        env.insert("TMPDIR".to_owned(), tmpdir);
+        env.insert("LANG".to_owned(), or(&self.environment.lang, "C.UTF-8"));
+        env.insert("TERM".to_owned(), "dumb".to_owned());
+        if proxied {
+            env.extend(crate::proxy::variables(crate::engine::PROXY_PORT));
+        }
+        env
+    }
+
+    /// Where names go that should not have been made.
+    pub(crate) fn quarantine(&self, run: &str, call: &str) -> PathBuf {
+        let safe = |text: &str| -> String {
+            text.chars().take(80).map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+        };
+        let base = match &self.state {
+            Some(state) => state.join("sandbox/quarantine"),
+            None => std::env::temp_dir().join(format!("mono-agent-quarantine-{}", std::process::id())),
+        };
+        base.join(safe(run)).join(safe(call))
+    }
+}
+
+/// Resolves links, where the path exists.
+fn real(path: &mut PathBuf) {
+    if let Ok(resolved) = std::fs::canonicalize(&*path) {
+        *path = resolved;
+    }
+}
+
+fn make_private(folder: &Path) {
+    use std::os::unix::fs::DirBuilderExt as _;
+    let _ = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+}
