@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 #![allow(clippy::disallowed_methods, reason = "tests start real servers and read real files")]
 
+pub mod fake;
+
 use host_mcp::{McpPool, McpServerConfig, McpTransport, PoolOptions, StdioConfig};
 use host_net::{NetHttp, NetSettings};
 use host_policy::{ApprovalRules, ToolPolicy};
