@@ -6,6 +6,8 @@ use serde::Serialize;
 
 /// How many findings are kept; one more then says how many were left out.
 pub const FINDINGS_MAX: usize = 200;
+/// How many characters of a message are kept where it had to be cleaned.
+const MESSAGE_CHARS_MAX: usize = 1000;
 /// How many characters of a value are quoted.
 const QUOTE_CHARS_MAX: usize = 60;
 
@@ -85,7 +87,13 @@ pub struct Findings {
 }
 
 impl Findings {
-    fn push(&mut self, severity: Severity, fatal: bool, diagnostic: Diagnostic) {
+    fn push(&mut self, severity: Severity, fatal: bool, mut diagnostic: Diagnostic) {
+        // Whatever was quoted, a finding can't forge a second line.
+        for text in std::iter::once(&mut diagnostic.message).chain(&mut diagnostic.hints) {
+            if text.contains(|c: char| c.is_control() || host_vocab::text::is_bidi_control(c)) {
+                *text = one_line(text, MESSAGE_CHARS_MAX);
+            }
+        }
         self.fatal |= fatal;
         self.error |= severity == Severity::Error;
         if self.list.len() < FINDINGS_MAX {

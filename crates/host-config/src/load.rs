@@ -298,7 +298,10 @@ impl Loader<'_> {
     fn needed(&mut self, resolved: &Resolved) {
         let settings = &resolved.settings;
         if resolved.dialect == Dialect::Json {
-            if settings.get("runtime.model").is_some_and(|setting| setting.value().is_none()) {
+            if settings
+                .get("runtime.model")
+                .is_some_and(|setting| setting.value().is_none() && !setting.is_misfit())
+            {
                 let found =
                     config(code::MISSING_KEY, "no model is named").at(settings.place("runtime.model", ""));
                 self.findings.error(
@@ -309,7 +312,10 @@ impl Loader<'_> {
                         .hint("\"manual:operator\" lets you play the model yourself"),
                 );
             }
-            if settings.get("context.identityPath").is_some_and(|setting| setting.value().is_none()) {
+            if settings
+                .get("context.identityPath")
+                .is_some_and(|setting| setting.value().is_none() && !setting.is_misfit())
+            {
                 let at = settings.place("context.identityPath", "");
                 let found = config(code::MISSING_KEY, "no identity file is named").at(at);
                 self.findings.error(found.hint(

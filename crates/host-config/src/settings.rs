@@ -4,6 +4,7 @@ use crate::environment::{Environment, read_variable};
 use crate::finding::{Findings, place};
 use crate::paths::Bases;
 use crate::registry::{self, Branch, Field, Shape};
+use crate::shape::scalar;
 use crate::source::{Node, Pos, path};
 use host_vocab::Place;
 use indexmap::IndexMap;
@@ -34,6 +35,8 @@ pub struct Setting {
     file: String,
     /// Where it would stand: the nearest object of the file that is there.
     near: Pos,
+    /// Whether somebody set a value that doesn't fit, which is reported at its place.
+    is_misfit: bool,
 }
 
 impl Setting {
@@ -48,6 +51,12 @@ impl Setting {
     /// Its value with places, where somebody set it.
     pub fn node(&self) -> Option<&Node> {
         self.node.as_ref()
+    }
+
+    /// Whether somebody set a value that doesn't fit: the setting has its default then, and there is a
+    /// finding.
+    pub fn is_misfit(&self) -> bool {
+        self.is_misfit
     }
 
     /// The place of the value, or of one below it (`[2]`, `rules[1].tool`).
@@ -84,25 +93,27 @@ impl Settings {
             let Some(branch) = registry::tree().at(field.path) else { continue };
             let set = read_variable(field, branch, env, findings);
             let setting = if let (Some(node), Some(name)) = (set, field.env) {
+                let file = format!("env {name}");
                 Setting {
                     field,
                     origin: Origin::Env,
                     node: Some(node),
-                    file: format!("env {name}"),
+                    file,
                     near: Pos::default(),
-                }
-            } else if let Some(node) = root.and_then(|root| root.at(field.path)) {
-                Setting {
-                    field,
-                    origin: Origin::File,
-                    node: Some(node.clone()),
-                    file: file.to_owned(),
-                    near: node.pos,
+                    is_misfit: false,
                 }
             } else {
-                let file = if root.is_some() { file } else { "defaults" };
+                let written = root.and_then(|root| root.at(field.path));
+                let fitting = written.filter(|node| scalar(&field.shape, node).is_none());
                 let near = root.map(|root| nearest_object(root, field.path)).unwrap_or_default();
-                Setting { field, origin: Origin::Default, node: None, file: file.to_owned(), near }
+                Setting {
+                    field,
+                    origin: if fitting.is_some() { Origin::File } else { Origin::Default },
+                    node: fitting.cloned(),
+                    file: if root.is_some() { file } else { "defaults" }.to_owned(),
+                    near: written.map_or(near, |node| node.pos),
+                    is_misfit: written.is_some() && fitting.is_none(),
+                }
             };
             map.insert(field.path, setting);
         }

@@ -79,3 +79,65 @@ fn every_field_has_a_typed_form() {
     assert!(spec.memory.is_some() && spec.continuations.is_some());
     assert_eq!(spec.prices.len(), 2);
 }
+
+fn pointers(value: &Value, at: &str, out: &mut Vec<String>) {
+    out.push(at.to_owned());
+    match value {
+        Value::Object(map) => {
+            map.iter().for_each(|(key, value)| pointers(value, &format!("{at}/{key}"), out))
+        }
+        Value::Array(items) => pointers(&items[0], &format!("{at}/0"), out),
+        _ => {}
+    }
+}
+
+// CFG-3: whatever one value is, it is either told or has a typed form, and no message has two lines.
+#[test]
+fn no_odd_value_slips_through() {
+    let whole = object(tree(), "");
+    let mut all = Vec::new();
+    pointers(&whole, "", &mut all);
+    let odd = [
+        Value::Null,
+        json!(false),
+        json!(-1),
+        json!(1.5),
+        json!(1e300),
+        json!(i64::MAX),
+        json!(""),
+        json!("a\nb\u{1b}"),
+        json!("~"),
+        json!("1"),
+        json!([]),
+        json!([[]]),
+        json!({}),
+        json!({"a": {"b": 1}}),
+    ];
+    for (index, pointer) in all.iter().enumerate() {
+        // Two of them at each place, in turn: all would take too long.
+        for value in (0..2).map(|k| &odd[(index + k * 5) % odd.len()]) {
+            let mut config = whole.clone();
+            *config.pointer_mut(pointer).unwrap() = value.clone();
+            let document = crate::source::read(config.to_string().as_bytes()).unwrap();
+            let mut findings = Findings::default();
+            crate::check::Walk::new("all", &mut findings).section(tree(), &document.root, "");
+            let env = Environment::new();
+            let settings = Settings::resolve("all", Some(&document.root), &env, &mut findings);
+            let bases = Bases { folder: "/f".into(), workspace: "/f/w".into(), home: None };
+            let mcp = crate::McpConfig::default();
+            let resolved = Resolved { dialect: Dialect::Json, config_file: None, bases, env, settings, mcp };
+            crate::rules::check(&resolved, &mut findings);
+            let spec = resolved.spec(&mut findings);
+            assert!(spec.is_some() || findings.is_fatal(), "{pointer} = {value}");
+            for finding in findings.into_list() {
+                let said = &finding.diagnostic;
+                assert!(said.code != crate::finding::code::BUG, "{pointer} = {value}: {}", said.message);
+                assert!(!said.message.contains(['\n', '\u{1b}']), "{pointer} = {value}: {}", said.message);
+                assert!(
+                    said.hints.iter().all(|hint| !hint.contains(['\n', '\u{1b}'])),
+                    "{pointer} = {value}"
+                );
+            }
+        }
+    }
+}
