@@ -25,9 +25,14 @@ impl Skill {
     pub fn parse(name: &str, file: &str) -> Self {
         let (head, body) = front_matter(file);
         let described = head.lines().find_map(|line| line.strip_prefix("description:"));
-        let first = body.lines().map(|line| line.trim_start_matches('#').trim()).find(|line| !line.is_empty());
+        let first =
+            body.lines().map(|line| line.trim_start_matches('#').trim()).find(|line| !line.is_empty());
         let description = described.map(unquoted).or(first).unwrap_or_default();
-        Skill { name: name.to_owned(), description: text::one_line(description, 500), body: body.trim().to_owned() }
+        Skill {
+            name: name.to_owned(),
+            description: text::one_line(description, 500),
+            body: body.trim().to_owned(),
+        }
     }
 }
 
@@ -39,7 +44,9 @@ fn unquoted(value: &str) -> &str {
 
 /// Front matter between two lines of `---`, and the rest.
 fn front_matter(file: &str) -> (&str, &str) {
-    let Some(rest) = file.strip_prefix("---\n").or_else(|| file.strip_prefix("---\r\n")) else { return ("", file) };
+    let Some(rest) = file.strip_prefix("---\n").or_else(|| file.strip_prefix("---\r\n")) else {
+        return ("", file);
+    };
     let mut at = 0;
     for line in rest.split_inclusive('\n') {
         if line.trim_end() == "---" {
@@ -85,7 +92,8 @@ impl Tool for ReadSkill {
         match self.skills.iter().find(|skill| skill.name == wanted) {
             Some(skill) => Ok(ToolOutput::text(skill.body.clone())),
             None => {
-                let mut message = format!("there is no skill named {}; the skills are", text::one_line(wanted, 80));
+                let mut message =
+                    format!("there is no skill named {}; the skills are", text::one_line(wanted, 80));
                 for (n, skill) in self.skills.iter().take(50).enumerate() {
                     let _infallible = write!(message, "{} {}", if n == 0 { "" } else { "," }, skill.name);
                 }
@@ -104,7 +112,10 @@ mod tests {
     // TOO-6
     #[tokio::test]
     async fn a_skill_is_read_by_name() {
-        let skill = Skill::parse("prune", "---\nname: prune\ndescription: \"Cut roses: when and how\"\n---\n# Prune\n\nCut above a bud.\n");
+        let skill = Skill::parse(
+            "prune",
+            "---\nname: prune\ndescription: \"Cut roses: when and how\"\n---\n# Prune\n\nCut above a bud.\n",
+        );
         assert_eq!(skill.description, "Cut roses: when and how");
         assert_eq!(Skill::parse("x", "# Title\nbody").description, "Title");
         let it = TestSurface::of(ReadSkill::new(vec![skill])).await;

@@ -2,7 +2,7 @@
 
 use super::OutputMode;
 use super::found::Line;
-use grep_matcher::Matcher as _;
+use grep_matcher::{LineTerminator, Matcher as _};
 use grep_regex::RegexMatcher;
 use grep_searcher::{
     BinaryDetection, MmapChoice, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch,
@@ -30,7 +30,10 @@ pub(super) struct Scanner<'m> {
 
 impl<'m> Scanner<'m> {
     pub(super) fn new(matcher: &'m RegexMatcher, mode: OutputMode, context: usize, multiline: bool) -> Self {
+        // The matcher's own line end must be the searcher's, else it refuses to search.
+        let line_end = if multiline { LineTerminator::byte(b'\n') } else { LineTerminator::crlf() };
         let searcher = SearcherBuilder::new()
+            .line_terminator(line_end)
             .line_number(mode == OutputMode::Content)
             .before_context(context)
             .after_context(context)
