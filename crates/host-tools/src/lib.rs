@@ -2,7 +2,11 @@
 //!
 //! To add one: its module below, and its line in [`Builtin::new`]'s list.
 
+mod bash;
+mod command_result;
+mod command_settings;
 mod edit;
+mod exec;
 mod file_access;
 mod glob;
 mod grep;
@@ -22,7 +26,10 @@ use host_ports::files::Files;
 use host_surface::{Offer, RunFacts, ToolSource};
 use std::sync::Arc;
 
+pub use bash::BashTool;
+pub use command_settings::CommandSettings;
 pub use edit::EditTool;
+pub use exec::ExecTool;
 pub use glob::GlobTool;
 pub use grep::GrepTool;
 pub use list_dir::ListDirTool;
@@ -46,7 +53,12 @@ pub struct Builtin {
 impl Builtin {
     /// Builds every tool with the ports that it may touch.
     pub fn new(ports: &BuiltinPorts) -> Self {
-        let BuiltinPorts { files, commands: _ } = ports;
+        Self::with_settings(ports, &CommandSettings::default())
+    }
+
+    /// The same with the operator's bounds for commands.
+    pub fn with_settings(ports: &BuiltinPorts, settings: &CommandSettings) -> Self {
+        let BuiltinPorts { files, commands } = ports;
         let offers = vec![
             Offer::ready(ReadTool::new(Arc::clone(files))),
             Offer::ready(WriteTool::new(Arc::clone(files))),
@@ -54,6 +66,8 @@ impl Builtin {
             Offer::ready(GlobTool::new(Arc::clone(files))),
             Offer::ready(GrepTool::new(Arc::clone(files))),
             Offer::ready(ListDirTool::new(Arc::clone(files))),
+            Offer::ready(ExecTool::new(Arc::clone(commands), settings.clone())),
+            Offer::ready(BashTool::new(Arc::clone(commands), settings.clone())),
         ];
         Builtin { offers }
     }
