@@ -60,6 +60,7 @@ impl CheckState {
         *lock(&self.now) = BackgroundCheck::Running;
         let state = self.clone();
         let spawned = std::thread::Builder::new().name("log-check".to_owned()).spawn(move || {
+            crate::keeper::behind_all_others();
             let done = core.reader().map_err(|e| crate::failure::log_error(&e)).and_then(|conn| {
                 *lock(&state.interrupt) = Some(conn.get_interrupt_handle());
                 on(&conn, &core)

@@ -21,6 +21,8 @@ const WAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
 /// A checkpoint waits until nothing was appended for so long, because the disk makes appends wait while it
 /// syncs.
 const QUIET: Duration = Duration::from_millis(25);
+/// It does not wait until this many more checkpoints are due.
+const ROUNDS_MAX: u32 = 3;
 /// It does not wait longer than this.
 const QUIET_WAIT_MAX: Duration = Duration::from_secs(2);
 
@@ -62,13 +64,22 @@ impl Keeper {
     }
 }
 
+/// Puts the calling thread behind all others that want the processor.
+pub(crate) fn behind_all_others() {
+    // On Linux this is the thread's alone. Where it is not allowed, the work is only less polite.
+    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 10);
+}
+
 /// Waits for a moment without appends; `false` where the log closes.
 fn quiet(since: &AtomicUsize, woken: &Receiver<()>) -> bool {
     let began = Instant::now();
     let mut seen = since.load(Ordering::Relaxed);
-    while began.elapsed() < QUIET_WAIT_MAX {
-        if woken.recv_timeout(QUIET) == Err(RecvTimeoutError::Disconnected) {
-            return false;
+    let mut more = 0;
+    while began.elapsed() < QUIET_WAIT_MAX && more < ROUNDS_MAX {
+        match woken.recv_timeout(QUIET) {
+            Ok(()) => more += 1,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return false,
         }
         let now = since.load(Ordering::Relaxed);
         if now == seen {

@@ -16,6 +16,7 @@ mod check;
 mod connection;
 mod failure;
 mod folder;
+mod held;
 mod incarnation;
 mod keeper;
 mod key;

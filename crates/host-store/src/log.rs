@@ -3,6 +3,7 @@
 use crate::append::{self, Tail};
 use crate::check::CheckState;
 use crate::failure::{Failure, log_error};
+use crate::held::Held;
 use crate::keeper::Keeper;
 use crate::lock::LockFile;
 use crate::search::SearchIndex;
@@ -86,6 +87,8 @@ pub(crate) struct Core {
     /// How many callers wait for another process while they hold the writer.
     waiting: AtomicUsize,
     readers: Mutex<Vec<Connection>>,
+    /// Last: it goes after every connection.
+    _held: Held,
 }
 
 /// The connection that writes, and the end of the chain as it saw it last.
@@ -125,6 +128,7 @@ impl EventLog {
             writer: Mutex::new(Some(Writer { conn: opened.writer, tail: None })),
             waiting: AtomicUsize::new(0),
             readers: Mutex::default(),
+            _held: opened.held,
         });
         let search = Arc::new(SearchIndex::new(core.clone()));
         let check = Arc::new(CheckState::default());

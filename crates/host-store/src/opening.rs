@@ -1,6 +1,7 @@
 //! Opening a log, step by step, under a lock that two starting processes can't both hold.
 
 use crate::chain::{self, Chain};
+use crate::held::Held;
 use crate::lock::LockFile;
 use crate::{
     Durability, OpenError, OpenOptions, OpenReport, append, connection, folder, key, schema, wal_tail,
@@ -18,6 +19,7 @@ pub(crate) struct Opened {
     pub(crate) path: PathBuf,
     pub(crate) chain: Chain,
     pub(crate) writer: Connection,
+    pub(crate) held: Held,
     pub(crate) opener: LockFile,
     pub(crate) report: OpenReport,
 }
@@ -39,6 +41,7 @@ pub(crate) fn open(options: &OpenOptions) -> Result<Opened, OpenError> {
         report.torn_bytes = wal_tail::keep_torn(dir, &schema::suffixed(&path, "-wal"))?;
     }
     let opener = own_opener(&openers)?;
+    let held = Held::of(&path);
     let writer = writer(&path, options)?;
     check_key(&writer, &path, &chain, dir)?;
     report.last_seq = check_tail(&writer, &path, &chain)?;
@@ -49,7 +52,7 @@ pub(crate) fn open(options: &OpenOptions) -> Result<Opened, OpenError> {
     // Only now: had a check failed, the next opening must still know of the unclean stop.
     dead.forget();
     drop(gate);
-    Ok(Opened { path, chain, writer, opener, report })
+    Ok(Opened { path, chain, writer, held, opener, report })
 }
 
 /// The key first, the file second: a file without its key is an error, a key without its file is a new log.

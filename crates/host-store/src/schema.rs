@@ -1,6 +1,6 @@
 //! The log's tables, their versions, and how its file comes into being.
 
-use crate::{Durability, OpenError, connection, folder};
+use crate::{Durability, OpenError, connection, folder, held};
 use rusqlite::{Connection, OptionalExtension};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -114,13 +114,13 @@ pub(crate) fn build(path: &Path, fingerprint: [u8; 16]) -> Result<Unnamed, OpenE
 
 fn fill(path: &Path, fingerprint: [u8; 16]) -> rusqlite::Result<()> {
     let conn = connection::open(path, None)?;
+    // The caller syncs the whole once.
+    connection::pragma(&conn, "PRAGMA synchronous = OFF")?;
     // These four count only before the first table.
     connection::pragma(&conn, "PRAGMA page_size = 4096")?;
     connection::pragma(&conn, "PRAGMA auto_vacuum = INCREMENTAL")?;
     connection::pragma(&conn, "PRAGMA secure_delete = ON")?;
     connection::pragma(&conn, &format!("PRAGMA application_id = {APPLICATION_ID}"))?;
-    // The caller syncs the whole once.
-    connection::pragma(&conn, "PRAGMA synchronous = OFF")?;
     conn.execute_batch("BEGIN IMMEDIATE")?;
     conn.execute_batch(EVENTS)?;
     conn.execute_batch(RUNS)?;
@@ -137,10 +137,24 @@ fn fill(path: &Path, fingerprint: [u8; 16]) -> rusqlite::Result<()> {
 }
 
 /// Looks at a file's first bytes without SQLite, so that a file that is not ours is not touched in any way.
+/// One that this process has open was looked at before.
 pub(crate) fn check_header(path: &Path, application_id: i32, version: i64) -> Result<(), OpenError> {
-    let Some(file) = folder::open_private(path)? else { return Ok(()) };
+    let Some(stat) = folder::private_file(path)? else { return Ok(()) };
+    match held::unless_held(&stat, || read_header(path)) {
+        None => Ok(()),
+        Some(header) => check_bytes(path, &header?, application_id, version),
+    }
+}
+
+fn read_header(path: &Path) -> Result<Vec<u8>, OpenError> {
     let mut header = Vec::with_capacity(100);
-    file.take(100).read_to_end(&mut header).map_err(|e| OpenError::io(path, e))?;
+    if let Some(file) = folder::open_private(path)? {
+        file.take(100).read_to_end(&mut header).map_err(|e| OpenError::io(path, e))?;
+    }
+    Ok(header)
+}
+
+fn check_bytes(path: &Path, header: &[u8], application_id: i32, version: i64) -> Result<(), OpenError> {
     if header.is_empty() {
         return Err(OpenError::damaged(path, "the file is empty"));
     }

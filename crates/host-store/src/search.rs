@@ -1,6 +1,7 @@
 //! Full text of the log, in a file of its own that can be lost: it is built anew from the log.
 
 use crate::failure::log_error;
+use crate::held::Held;
 use crate::log::{Core, lock};
 use crate::search_text::text_of;
 use crate::{connection, folder, row, schema};
@@ -79,6 +80,8 @@ pub(crate) struct SearchIndex {
 struct Files {
     index: Connection,
     log: Connection,
+    /// Last: it goes after the index's connection.
+    held: Held,
 }
 
 impl SearchIndex {
@@ -151,22 +154,22 @@ impl Files {
         let sound =
             folder::private_file(path).is_ok() && schema::check_header(path, APPLICATION_ID, VERSION).is_ok();
         if sound && path.exists() {
+            let held = Held::of(path);
             match Self::open_index(path) {
                 Ok(index) => {
-                    let files = Files { index, log };
+                    let files = Files { index, log, held };
                     if files.belongs(&id)? {
                         return Ok(files);
                     }
-                    drop(files.index);
-                    drop_files(path);
-                    return Ok(Files { index: Self::create(path, &id)?, log: files.log });
+                    let Files { index, log, held } = files;
+                    drop((index, held));
+                    return Self::create(path, log, &id);
                 }
                 Err(error) if is_damage(&error) => {}
                 Err(error) => return Err(error),
             }
         }
-        drop_files(path);
-        Ok(Files { index: Self::create(path, &id)?, log })
+        Self::create(path, log, &id)
     }
 
     fn open_index(path: &Path) -> rusqlite::Result<Connection> {
@@ -176,12 +179,17 @@ impl Files {
         Ok(index)
     }
 
-    fn create(path: &Path, log_id: &[u8; 16]) -> rusqlite::Result<Connection> {
+    /// Drops what is there, and begins anew.
+    fn create(path: &Path, log: Connection, log_id: &[u8; 16]) -> rusqlite::Result<Files> {
+        drop_files(path);
         let made = folder::create_private(path);
         if made.is_err() && !path.exists() {
             return Err(rusqlite::Error::InvalidPath(PathBuf::new()));
         }
+        let held = Held::of(path);
         let index = connection::open(path, None)?;
+        // Derived: what a power cut damages here is built anew.
+        connection::pragma(&index, "PRAGMA synchronous = OFF")?;
         connection::pragma(&index, "PRAGMA auto_vacuum = INCREMENTAL")?;
         connection::pragma(&index, &format!("PRAGMA application_id = {APPLICATION_ID}"))?;
         connection::pragma(&index, "PRAGMA journal_mode = WAL")?;
@@ -194,7 +202,7 @@ impl Files {
         }
         index.execute_batch("COMMIT")?;
         drop(index);
-        Self::open_index(path)
+        Ok(Files { index: Self::open_index(path)?, log, held })
     }
 
     /// Whether the index was made from this log and is not ahead of it.

@@ -56,6 +56,7 @@ impl SearchWorker {
 }
 
 fn run(index: &SearchIndex, stale: &AtomicBool, woken: &Receiver<()>) {
+    crate::keeper::behind_all_others();
     while woken.recv().is_ok() {
         if woken.recv_timeout(GATHER) == Err(RecvTimeoutError::Disconnected) {
             return;

@@ -1,6 +1,7 @@
 //! Live prompt state at rest, encrypted (ENG-7).
 
 use crate::failure::log_error;
+use crate::held::Held;
 use crate::key::{self, Key};
 use crate::log::{blocking, lock};
 use crate::{Durability, OpenError, connection, folder, schema};
@@ -45,6 +46,8 @@ struct Inner {
     cipher: XChaCha20Poly1305,
     /// The file before this one could not be read, and was kept under another name.
     replaced: AtomicBool,
+    /// Last: it goes after the connection.
+    _held: Held,
 }
 
 impl PromptVault {
@@ -63,7 +66,7 @@ impl PromptVault {
             key::sync(&key_path)?;
         }
         let path = dir.join("sessions.sqlite");
-        let (conn, replaced) = match open_file(&path, durability) {
+        let ((conn, held), replaced) = match open_file(&path, durability) {
             Err(OpenError::Damaged { .. }) => {
                 keep_aside(&path)?;
                 (open_file(&path, durability)?, true)
@@ -76,6 +79,7 @@ impl PromptVault {
                 conn: Mutex::new(Some(conn)),
                 cipher: XChaCha20Poly1305::new((&subkey(&key, "mono-agent.sessions.seal")).into()),
                 replaced: AtomicBool::new(replaced),
+                _held: held,
             }),
         })
     }
@@ -117,7 +121,7 @@ fn rename_aside(path: &Path) -> Result<(), OpenError> {
     std::fs::rename(path, aside).map_err(|e| OpenError::io(path, e))
 }
 
-fn open_file(path: &Path, durability: Durability) -> Result<Connection, OpenError> {
+fn open_file(path: &Path, durability: Durability) -> Result<(Connection, Held), OpenError> {
     let sql = |e| OpenError::sql(path, e);
     // An empty file is one whose making was cut short: it never held anything.
     let fresh = folder::private_file(path)?.is_none_or(|stat| stat.st_size == 0);
@@ -127,14 +131,15 @@ fn open_file(path: &Path, durability: Durability) -> Result<Connection, OpenErro
     if !fresh {
         schema::check_header(path, APPLICATION_ID, VERSION)?;
     }
+    let held = Held::of(path);
     let conn = connection::open(path, None).map_err(sql)?;
     if fresh {
-        connection::pragma(&conn, "PRAGMA auto_vacuum = INCREMENTAL").map_err(sql)?;
-        connection::pragma(&conn, &format!("PRAGMA application_id = {APPLICATION_ID}")).map_err(sql)?;
         if durability == Durability::Process {
             // There is nothing to lose yet, so a start need not wait for the disk.
             connection::pragma(&conn, "PRAGMA synchronous = OFF").map_err(sql)?;
         }
+        connection::pragma(&conn, "PRAGMA auto_vacuum = INCREMENTAL").map_err(sql)?;
+        connection::pragma(&conn, &format!("PRAGMA application_id = {APPLICATION_ID}")).map_err(sql)?;
     }
     connection::pragma(&conn, "PRAGMA journal_mode = WAL").map_err(sql)?;
     let version: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(sql)?;
@@ -152,7 +157,10 @@ fn open_file(path: &Path, durability: Durability) -> Result<Connection, OpenErro
             _ => sql(e),
         })?;
     }
-    Ok(conn)
+    connection::prepare_writer(&conn, durability).map_err(sql)?;
+    // No append path stands behind this file: it may checkpoint by itself.
+    connection::pragma(&conn, "PRAGMA wal_autocheckpoint = 1000").map_err(sql)?;
+    Ok((conn, held))
 }
 
 fn subkey(key: &Key, purpose: &str) -> [u8; 32] {

@@ -211,3 +211,22 @@ fn opening_at_once_makes_one_log() {
     assert_eq!(created, 1);
     assert_eq!(messages(dir.path()).len(), 6);
 }
+
+#[test]
+fn a_second_opening_in_one_process_takes_no_lock_from_the_first() {
+    // T9-03: POSIX locks go when any descriptor of the file is closed in the process. Did that happen, the
+    // other process would believe to be the last one, and remove the write-ahead file under us.
+    let dir = tempfile::tempdir().unwrap();
+    let first = open(dir.path());
+    append(&first, vec![note("one")]).unwrap();
+    let second = open(dir.path());
+    append(&second, vec![note("two")]).unwrap();
+    second.close().unwrap();
+    let mut other = child("recover x", dir.path());
+    other.stdin.take().unwrap().write_all(b"now\n").unwrap();
+    assert!(other.wait().unwrap().success());
+    assert!(dir.path().join("log.sqlite-wal").exists(), "the other process took it away");
+    append(&first, vec![note("three")]).unwrap();
+    first.close().unwrap();
+    assert_eq!(messages(dir.path()), ["one", "two", "three"]);
+}
