@@ -15,6 +15,7 @@ mod exchange;
 mod fault;
 mod handler;
 mod handshake;
+mod install;
 mod legacy_sse;
 mod lifecycle;
 mod lines;
@@ -36,7 +37,7 @@ pub use config::{
     TIMEOUT_DEFAULT,
 };
 pub use definition::{Definitions, OddTool, Route, ToolDefinition};
-pub use environment::{EnvironmentError, SAFE_NAMES, child_environment};
+pub use environment::{EnvironmentError, EnvironmentSources, SAFE_NAMES, child_environment};
 pub use fault::{ConnectError, HttpFault};
 pub use naming::{NamingError, local_names, shown_name};
 pub use pool::{McpPool, PoolOptions, Refresh};

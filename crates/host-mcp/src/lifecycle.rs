@@ -7,22 +7,23 @@
 use crate::config::{EraChoice, HttpConfig, HttpKind, McpServerConfig, McpTransport, StdioConfig};
 use crate::connection::{Connection, Parts, http_fault};
 use crate::definition::{Definitions, Route};
-use crate::environment::child_environment;
+use crate::environment::{EnvironmentError, EnvironmentSources, child_environment};
 use crate::exchange::Exchange;
 use crate::fault::{ConnectError, HttpFault, line_of};
 use crate::handler::{Handler, Listeners};
+use crate::install::install_paths;
 use crate::legacy_sse::LegacySse;
 use crate::stderr::Tail;
 use crate::stdio::{ChildFacts, StdioTransport};
 use crate::streamable::{Endpoint, PortClient};
 use host_ports::CancellationToken;
 use host_ports::http::Http;
-use host_ports::spawn::{Spawn, SpawnSpec};
+use host_ports::spawn::{Confine, Spawn, SpawnSpec};
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, RoleClient};
 use rmcp::transport::{StreamableHttpClientTransport, Transport};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -39,6 +40,8 @@ pub(crate) struct Ports {
     pub(crate) host_env: Arc<BTreeMap<String, String>>,
     /// Variables that win over every entry (CTX-1).
     pub(crate) overlay: Arc<BTreeMap<String, String>>,
+    /// Where each confined server has a home of its own.
+    pub(crate) homes: Option<PathBuf>,
     /// Folders that a server is told of when it asks.
     pub(crate) roots: Arc<[PathBuf]>,
 }
@@ -140,17 +143,7 @@ impl Job<'_> {
         mode: ClientLifecycleMode,
     ) -> Result<(Connection, Definitions), (ConnectError, bool)> {
         self.attempt.enter("starting");
-        let env =
-            child_environment(&self.ports.host_env, &stdio.inherit_env, &stdio.env, &self.ports.overlay)
-                .map_err(|error| (ConnectError::Config(error.to_string()), false))?;
-        let spec = SpawnSpec {
-            label: self.label.clone(),
-            program: stdio.command.clone(),
-            args: stdio.args.clone(),
-            env,
-            cwd: stdio.cwd.clone(),
-            confine: self.config.confine.clone(),
-        };
+        let spec = self.spec(stdio).map_err(|error| (ConnectError::Config(error.to_string()), false))?;
         let spawned =
             self.ports.spawn.spawn(spec).await.map_err(|error| (ConnectError::Spawn(error), false))?;
         let exchange = Arc::new(Exchange::new(self.label.clone(), false));
@@ -164,6 +157,34 @@ impl Job<'_> {
             Ok(done) => Ok(done),
             Err(error) => Err((self.with_exit(error, &child).await, exchange.late_discover())),
         }
+    }
+
+    /// What is started: under a sandbox with a home of its own, and with its installation to read (MCP-6).
+    fn spec(&self, stdio: &StdioConfig) -> Result<SpawnSpec, EnvironmentError> {
+        let mut confine = self.config.confine.clone();
+        let own_home = self.ports.homes.as_ref().map(|homes| homes.join(self.config.name.as_str()));
+        let confined = matches!(confine, Confine::Sandbox { .. });
+        let env = child_environment(EnvironmentSources {
+            host: &self.ports.host_env,
+            inherit: &stdio.inherit_env,
+            literal: &stdio.env,
+            overlay: &self.ports.overlay,
+            confined,
+            home: own_home.as_deref(),
+        })?;
+        if let Confine::Sandbox { read, write, .. } = &mut confine {
+            let home = self.ports.host_env.get("HOME").map(Path::new);
+            read.extend(install_paths(stdio, home));
+            write.extend(own_home);
+        }
+        Ok(SpawnSpec {
+            label: self.label.clone(),
+            program: stdio.command.clone(),
+            args: stdio.args.clone(),
+            env,
+            cwd: stdio.cwd.clone(),
+            confine,
+        })
     }
 
     /// Where the child is gone, how it went says more than that the connection closed.

@@ -11,6 +11,7 @@ use futures_util::future::join_all;
 use host_ports::http::Http;
 use host_ports::spawn::Spawn;
 use host_surface::ToolSource;
+use host_vocab::ToolName;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -37,6 +38,9 @@ pub struct PoolOptions {
     pub host_env: BTreeMap<String, String>,
     /// Variables that win over every entry (CTX-1).
     pub overlay: BTreeMap<String, String>,
+    /// A folder that holds one folder for each confined server, by its name: its private, writable `HOME`
+    /// (MCP-6). Whoever sets this makes the folders. `None` = the sandbox's own short-lived home.
+    pub homes: Option<PathBuf>,
     /// Folders that servers are told of as roots; empty = roots are not announced. Some servers replace the
     /// folders of their command line by these.
     pub roots: Vec<PathBuf>,
@@ -53,6 +57,7 @@ impl Default for PoolOptions {
         PoolOptions {
             host_env: BTreeMap::new(),
             overlay: BTreeMap::new(),
+            homes: None,
             roots: Vec::new(),
             cache: None,
             refresh: Refresh::Background { older_than: Duration::from_secs(60) },
@@ -80,6 +85,7 @@ impl McpPool {
             http,
             host_env: Arc::new(options.host_env),
             overlay: Arc::new(options.overlay),
+            homes: options.homes,
             roots: options.roots.into(),
         };
         let mut sources: Vec<Arc<McpSource>> = Vec::new();
@@ -108,6 +114,16 @@ impl McpPool {
     /// What is known of each server, in the order of the config.
     pub fn status(&self) -> Vec<ServerStatus> {
         self.sources.iter().map(|source| status_of(&source.server)).collect()
+    }
+
+    /// The local names of the tools that a server offers, as far as they are known.
+    pub fn offered(&self, name: &str) -> Vec<ToolName> {
+        let Some(source) = self.sources.iter().find(|it| it.server_name().as_str() == name) else {
+            return Vec::new();
+        };
+        let Some(definitions) = source.server.snapshot().definitions else { return Vec::new() };
+        let (names, _left_out) = sort_out(source.server_name(), &definitions);
+        names.into_iter().filter_map(|name| ToolName::parse(name).ok()).collect()
     }
 
     /// Connects to one server apart from everything else, lists its tools and closes again; a quarantine ends

@@ -1,4 +1,5 @@
 //! HTTP servers that misbehave, through a sealed surface and real sockets.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 

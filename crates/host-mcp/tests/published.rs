@@ -1,4 +1,5 @@
 //! Published servers, attached as they are (installed by `scripts/test-servers.sh`).
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "the tests start servers and lay out files for them")]
 
 mod support;

@@ -1,4 +1,5 @@
 //! stdio servers that misbehave, through a sealed surface.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "tests read what their servers left behind")]
 
 mod support;
@@ -242,7 +243,7 @@ async fn progress_is_shown_and_extends_nothing_unless_asked() {
         request.progress = ProgressSink::new(move |progress| sink.lock().unwrap().push(progress));
         let settled = surface.call(request).await;
         assert_eq!(settled.how, how, "{reset} {}", settled.text());
-        let seen = seen.lock().unwrap();
+        let seen = seen.lock().unwrap().clone();
         assert!(seen.iter().any(|it| it.message == "step 1" && it.total == Some(4.0)), "{seen:?}");
         pool.shutdown().await;
     }

@@ -67,7 +67,12 @@ impl Spawn for LocalSpawn {
     fn spawn(&self, spec: SpawnSpec) -> BoxFuture<'_, Result<Spawned, SpawnError>> {
         Box::pin(async move {
             let mut command = tokio::process::Command::new(&spec.program);
-            command.args(&spec.args).env_clear().envs(&spec.env).current_dir(&spec.cwd).process_group(0);
+            command.args(&spec.args).env_clear();
+            // What a sandbox would set itself.
+            command.envs(
+                std::env::vars().filter(|(name, _)| matches!(name.as_str(), "PATH" | "HOME" | "TMPDIR")),
+            );
+            command.envs(&spec.env).current_dir(&spec.cwd).process_group(0);
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
             let mut child = command.spawn().map_err(|error| match error.kind() {
                 std::io::ErrorKind::NotFound => SpawnError::NotFound(spec.program.clone()),
