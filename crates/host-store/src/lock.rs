@@ -5,6 +5,10 @@ use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long a start waits for another one.
+const WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// A lock that the operating system lets go when this process ends, however it ends. Dropping it removes
 /// the file.
@@ -16,26 +20,30 @@ pub(crate) struct LockFile {
 }
 
 impl LockFile {
-    /// Takes the lock at `path`, creating the file; `None` where a living process holds it.
-    pub(crate) fn take(path: &Path) -> std::io::Result<Option<LockFile>> {
-        Self::lock(path, FlockOperation::NonBlockingLockExclusive)
-    }
-
-    /// Takes the lock at `path`, and waits for it.
+    /// Takes the lock at `path`, and waits for it, but not for ever.
     pub(crate) fn wait(path: &Path) -> std::io::Result<LockFile> {
+        let began = Instant::now();
         loop {
-            if let Some(lock) = Self::lock(path, FlockOperation::LockExclusive)? {
+            if let Some(lock) = Self::take(path)? {
                 return Ok(lock);
             }
+            if began.elapsed() > WAIT_MAX {
+                let text = format!("another process has held it for {} seconds", WAIT_MAX.as_secs());
+                return Err(std::io::Error::new(std::io::ErrorKind::TimedOut, text));
+            }
+            std::thread::sleep(Duration::from_millis(2));
         }
     }
 
-    fn lock(path: &Path, how: FlockOperation) -> std::io::Result<Option<LockFile>> {
+    /// Takes the lock at `path`, creating the file; `None` where a living process holds it.
+    pub(crate) fn take(path: &Path) -> std::io::Result<Option<LockFile>> {
         // Whoever finds a lock that nobody holds removes its file. So a lock counts only if the file
         // that it is on still has its name; else the next round makes a new one.
         for _ in 0..1000 {
             let fd = folder::open_or_create(path)?;
-            match rustix::io::retry_on_intr(|| rustix::fs::flock(&fd, how)) {
+            match rustix::io::retry_on_intr(|| {
+                rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive)
+            }) {
                 Ok(()) => {}
                 Err(Errno::WOULDBLOCK) => return Ok(None),
                 Err(errno) => return Err(errno.into()),

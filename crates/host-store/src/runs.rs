@@ -161,6 +161,13 @@ pub(crate) fn rebuild(conn: &Connection) -> rusqlite::Result<()> {
 
 /// Answers a query.
 pub(crate) fn list(conn: &Connection, query: &RunQuery) -> rusqlite::Result<Vec<RunSummary>> {
+    let (sql, values) = sql_of(query);
+    let mut statement = conn.prepare_cached(&sql)?;
+    statement.query_map(rusqlite::params_from_iter(values), summary)?.collect()
+}
+
+/// The statement of a query, and what it binds.
+fn sql_of(query: &RunQuery) -> (String, Vec<rusqlite::types::Value>) {
     let mut sql =
         "SELECT run, conversation, status, failure_kind, started_at, ended_at, source, source_detail, model,
                      isolated, input_preview, usage, incarnation, started_seq
@@ -186,8 +193,7 @@ pub(crate) fn list(conn: &Connection, query: &RunQuery) -> rusqlite::Result<Vec<
         }
     }
     sql.push_str(" ORDER BY started_seq DESC LIMIT ?2");
-    let mut statement = conn.prepare_cached(&sql)?;
-    statement.query_map(rusqlite::params_from_iter(values), summary)?.collect()
+    (sql, values)
 }
 
 fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
@@ -218,4 +224,34 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         incarnation: row.get(12)?,
         started_seq: row.get(13)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_read_from_an_index_and_never_sorted() {
+        // RUN-11: the cost of a list does not grow with the log.
+        let conn = crate::schema::in_memory();
+        let of = ConversationId::parse("web:a").ok();
+        for conversation in [None, of] {
+            for status in [None, Some("running"), Some("failed")] {
+                for rollover in [false, true] {
+                    let status = status.map(str::to_owned);
+                    let conversation = conversation.clone();
+                    let query = RunQuery { conversation, rollover, status, before_seq: Some(9), limit: 10 };
+                    let (sql, values) = sql_of(&query);
+                    let mut plan = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+                    let steps: Vec<String> = plan
+                        .query_map(rusqlite::params_from_iter(values), |row| row.get(3))
+                        .unwrap()
+                        .collect::<Result<_, _>>()
+                        .unwrap();
+                    assert_eq!(steps.len(), 1, "{query:?}: {steps:?}");
+                    assert!(steps[0].starts_with("SEARCH runs USING INDEX"), "{query:?}: {steps:?}");
+                }
+            }
+        }
+    }
 }

@@ -209,3 +209,11 @@ pub(crate) fn suffixed(path: &Path, suffix: &str) -> PathBuf {
     name.push(suffix);
     name.into()
 }
+
+/// The newest tables in memory, for tests of queries.
+#[cfg(test)]
+pub(crate) fn in_memory() -> Connection {
+    let conn = Connection::open_in_memory().expect("memory");
+    conn.execute_batch(EVENTS).and_then(|()| conn.execute_batch(RUNS)).expect("the tables are sound");
+    conn
+}
