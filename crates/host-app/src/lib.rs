@@ -1,1 +1,22 @@
-//! Wiring: start, reload, drain, stop.
+//! Wiring: an agent's folder becomes a running agent.
+//!
+//! [`load_agent`] reads the folder, [`Agent::open`] makes the parts and joins them, [`Agent::run`] takes
+//! turns. [`operator`] is the owner's way to a running host. As a library, start with [`Agent::builder`].
+
+mod agent;
+mod builder;
+mod clock;
+mod desks;
+mod load;
+pub mod operator;
+mod parts;
+mod report;
+mod state;
+mod surfaces;
+
+pub use agent::{Agent, AgentError, OpenError, OpenOptions, People, outcome_json};
+pub use builder::{AgentBuilder, BuildError};
+pub use clock::SystemClock;
+pub use load::{Whereabouts, load_agent};
+pub use report::{Report, Section, SectionStatus, validate};
+pub use state::StateFolder;

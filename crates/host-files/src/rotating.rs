@@ -29,6 +29,15 @@ impl RotatingFile {
         Ok(RotatingFile { path: path.to_owned(), bytes_max, generations, file, written })
     }
 
+    /// The open file itself, for a child's output; it does not move on any more.
+    ///
+    /// # Errors
+    /// Where what was written can't be flushed.
+    pub fn into_file(mut self) -> io::Result<File> {
+        self.file.flush()?;
+        Ok(self.file)
+    }
+
     fn rotate(&mut self) -> io::Result<()> {
         let name = |n: u32| PathBuf::from(format!("{}.{n}", self.path.display()));
         for n in (1..self.generations).rev() {

@@ -74,6 +74,21 @@ pub fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>, StateError> 
     if content.len() as u64 > bytes_max { Err(too_large()) } else { Ok(content) }
 }
 
+/// The user that this process works as.
+pub fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Whether a folder is there, links followed.
+pub fn is_folder(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|about| about.is_dir())
+}
+
+/// Whether a regular file is there, links followed.
+pub fn is_file(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|about| about.is_file())
+}
+
 /// Writes a file in one step with the given mode bits (`0o600` for what others may not see).
 ///
 /// # Errors
@@ -126,4 +141,51 @@ pub fn ensure_private_dir(path: &Path) -> Result<(), StateError> {
         rustix::fs::fchmod(&folder, Mode::from_raw_mode(0o700)).map_err(|err| failed(err.into()))?;
     }
     Ok(())
+}
+
+/// A text file that grows, read from its end on; it is followed when it moves aside for a new one.
+pub struct Follow {
+    path: PathBuf,
+    file: File,
+    rest: Vec<u8>,
+}
+
+impl Follow {
+    /// Opens a file at most `bytes_max` bytes before its end, at the start of a line.
+    ///
+    /// # Errors
+    /// See [`StateError`].
+    pub fn open(path: &Path, bytes_max: u64) -> Result<Self, StateError> {
+        use std::io::{Seek as _, SeekFrom};
+        let failed = |source: io::Error| StateError::Io { path: path.to_owned(), source };
+        let file = File::open(path).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
+        let mut follow = Follow { path: path.to_owned(), file, rest: Vec::new() };
+        if length > bytes_max {
+            follow.file.seek(SeekFrom::Start(length - bytes_max)).map_err(failed)?;
+            // The first line is cut, most likely.
+            let mut byte = [0];
+            while follow.file.read(&mut byte).map_err(failed)? == 1 && byte[0] != b'\n' {}
+        }
+        Ok(follow)
+    }
+
+    /// The whole lines that came since the last time.
+    ///
+    /// # Errors
+    /// See [`StateError`].
+    pub fn lines(&mut self) -> Result<Vec<String>, StateError> {
+        let failed = |source: io::Error| StateError::Io { path: self.path.clone(), source };
+        self.file.read_to_end(&mut self.rest).map_err(failed)?;
+        if let (Ok(now), Ok(mine)) = (std::fs::metadata(&self.path), self.file.metadata()) {
+            use std::os::unix::fs::MetadataExt as _;
+            if now.ino() != mine.ino() {
+                self.file = File::open(&self.path).map_err(failed)?;
+                self.file.read_to_end(&mut self.rest).map_err(failed)?;
+            }
+        }
+        let Some(end) = self.rest.iter().rposition(|byte| *byte == b'\n') else { return Ok(Vec::new()) };
+        let whole: Vec<u8> = self.rest.drain(..=end).collect();
+        Ok(String::from_utf8_lossy(&whole).lines().map(str::to_owned).collect())
+    }
 }

@@ -11,6 +11,7 @@ use futures_util::future::join_all;
 use host_ports::http::Http;
 use host_ports::spawn::Spawn;
 use host_surface::ToolSource;
+use host_vocab::ServerName;
 use host_vocab::ToolName;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -109,6 +110,18 @@ impl McpPool {
     /// status says afterwards what came of it (MCP-4).
     pub async fn discover(&self) {
         join_all(self.sources.iter().map(|source| source.server.connection(Duration::ZERO))).await;
+    }
+
+    /// The servers marked `required` that can't be used right now, with the cause: a run does not go on without
+    /// them. Ask after sealing or [`McpPool::discover`].
+    pub fn required_down(&self) -> Vec<(ServerName, String)> {
+        let required = self.sources.iter().filter(|source| source.server.config.required);
+        required
+            .filter_map(|source| {
+                let why = source.server.down()?;
+                Some((source.server_name().clone(), why.to_string()))
+            })
+            .collect()
     }
 
     /// What is known of each server, in the order of the config.

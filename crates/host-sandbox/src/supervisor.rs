@@ -62,7 +62,9 @@ pub async fn supervise(what: Supervised) -> Result<SupervisedEnd, SuperviseError
         let mut child = spawn(&what)?;
         let (status, told) = wait(&mut child, &mut term, &mut int).await?;
         if told {
-            return Ok(SupervisedEnd::Ended(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(0)));
+            return Ok(SupervisedEnd::Ended(
+                status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(0),
+            ));
         }
         match status.code() {
             Some(code) if code == i32::from(RESTART_EXIT_CODE) => {
@@ -123,7 +125,9 @@ async fn wait(
         _ = term.recv() => {}
         _ = int.recv() => {}
     }
-    if let Some(pid) = child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw) {
+    if let Some(pid) =
+        child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw)
+    {
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
     }
     match tokio::time::timeout(STOP_GRACE, child.wait()).await {
@@ -147,7 +151,11 @@ fn describe(status: ExitStatus) -> String {
 ///
 /// # Errors
 /// Where it can't be started.
-pub fn start_detached(program: &std::path::Path, args: &[OsString], output: std::fs::File) -> std::io::Result<u32> {
+pub fn start_detached(
+    program: &std::path::Path,
+    args: &[OsString],
+    output: std::fs::File,
+) -> std::io::Result<u32> {
     use std::os::unix::process::CommandExt as _;
     let errors = output.try_clone()?;
     let mut command = std::process::Command::new(program);
@@ -161,4 +169,15 @@ pub fn start_detached(program: &std::path::Path, args: &[OsString], output: std:
     }
     // It is meant to outlive us: nobody waits for it here.
     Ok(command.spawn()?.id())
+}
+
+/// Whether a process that this user started is still there.
+pub fn is_alive(pid: u32) -> bool {
+    let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return false };
+    rustix::process::test_kill_process(pid).is_ok() && !is_zombie(pid.as_raw_nonzero().get())
+}
+
+fn is_zombie(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))
 }

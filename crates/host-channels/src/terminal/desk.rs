@@ -35,7 +35,12 @@ impl TerminalDesk {
     fn call(&self, name: &str, arguments: &str) -> OperatorMove {
         let id = format!("op{}", self.calls.fetch_add(1, Ordering::Relaxed));
         let arguments = if arguments.is_empty() { "{}" } else { arguments };
-        OperatorMove::Call(vec![ToolCall { id, name: name.to_owned(), arguments: arguments.to_owned(), raw: None }])
+        OperatorMove::Call(vec![ToolCall {
+            id,
+            name: name.to_owned(),
+            arguments: arguments.to_owned(),
+            raw: None,
+        }])
     }
 }
 
@@ -71,7 +76,11 @@ enum Understood {
 
 fn understand(line: &str, request: &ModelRequest) -> Understood {
     let Some(command) = line.trim().strip_prefix('/') else {
-        return if line.trim().is_empty() { Understood::Show(HELP.to_owned()) } else { Understood::Say(line.to_owned()) };
+        return if line.trim().is_empty() {
+            Understood::Show(HELP.to_owned())
+        } else {
+            Understood::Say(line.to_owned())
+        };
     };
     let (word, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
     let rest = rest.trim();
@@ -113,12 +122,16 @@ fn newest(request: &ModelRequest) -> String {
             .iter()
             .map(|result| {
                 let word = if result.is_error { "failed" } else { "answered" };
-                let body: String =
-                    text::printable(&blocks_text(&result.content)).chars().take(SHOWN_RESULT_CHARS_MAX).collect();
+                let body: String = text::printable(&blocks_text(&result.content))
+                    .chars()
+                    .take(SHOWN_RESULT_CHARS_MAX)
+                    .collect();
                 format!("{} {word}:\n{body}\n", result.name)
             })
             .collect(),
-        Some(Message::User { .. }) => "(you play the model now; an empty line shows what you can do)\n".to_owned(),
+        Some(Message::User { .. }) => {
+            "(you play the model now; an empty line shows what you can do)\n".to_owned()
+        }
         _ => String::new(),
     }
 }

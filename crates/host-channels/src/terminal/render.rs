@@ -50,7 +50,9 @@ impl Renderer {
                 self.names.insert(id.clone(), name.clone());
                 self.activity(&format!("→ {} {}", text::one_line(name, 64), arguments_line(arguments)))
             }
-            RunEvent::CallProgress { message, .. } => self.activity(&format!("  {}", text::one_line(message, 100))),
+            RunEvent::CallProgress { message, .. } => {
+                self.activity(&format!("  {}", text::one_line(message, 100)))
+            }
             RunEvent::CallSettled { id, settled, code, duration_ms, preview } => {
                 let name = self.names.remove(id).unwrap_or_default();
                 let first = text::one_line(preview.lines().next().unwrap_or_default(), 100);
@@ -61,17 +63,21 @@ impl Renderer {
                 self.activity(&line)
             }
             RunEvent::Notice { text } => self.activity(&format!("note: {}", text::one_line(text, 300))),
-            RunEvent::Warning { message, .. } => self.activity(&format!("warning: {}", text::one_line(message, 300))),
+            RunEvent::Warning { message, .. } => {
+                self.activity(&format!("warning: {}", text::one_line(message, 300)))
+            }
             RunEvent::Retry { model, wait_ms, failure_kind, .. } => {
                 self.activity(&format!("{model}: {failure_kind}; trying again in {wait_ms} ms"))
             }
             RunEvent::Failover { from, to, failure_kind } => {
                 self.activity(&format!("{from}: {failure_kind}; going on with {to}"))
             }
-            RunEvent::Compaction { applied: true, tokens_before, tokens_after, .. } => {
-                self.activity(&format!("the prompt was shortened from about {tokens_before} to {tokens_after} tokens"))
+            RunEvent::Compaction { applied: true, tokens_before, tokens_after, .. } => self.activity(
+                &format!("the prompt was shortened from about {tokens_before} to {tokens_after} tokens"),
+            ),
+            RunEvent::Lagged { missed } => {
+                self.activity(&format!("({missed} lines of activity were left out)"))
             }
-            RunEvent::Lagged { missed } => self.activity(&format!("({missed} lines of activity were left out)")),
             RunEvent::RunSettled { .. } => self.end(event),
             _ => Vec::new(),
         }
@@ -94,7 +100,8 @@ impl Renderer {
         }
         if status != "succeeded" {
             let kind = failure_kind.as_deref().map(|kind| format!(" ({kind})")).unwrap_or_default();
-            let why = error.as_deref().map(|error| format!(": {}", text::one_line(error, 600))).unwrap_or_default();
+            let why =
+                error.as_deref().map(|error| format!(": {}", text::one_line(error, 600))).unwrap_or_default();
             pieces.extend(self.activity(&format!("the run {status}{kind}{why}")));
         }
         pieces
@@ -154,7 +161,11 @@ mod tests {
         let run = RunId::parse("r1").unwrap();
         let shown = play(&[
             RunEvent::TextDelta { text: "Let me look.".into() },
-            RunEvent::CallStarted { id: "c".into(), name: "Read".into(), arguments: json!({"file_path": "a\nb"}) },
+            RunEvent::CallStarted {
+                id: "c".into(),
+                name: "Read".into(),
+                arguments: json!({"file_path": "a\nb"}),
+            },
             RunEvent::CallSettled {
                 id: "c".into(),
                 settled: "refused".into(),

@@ -1,0 +1,183 @@
+//! The person at the other end of a connection: asked for approvals, and playing the model.
+
+use super::protocol::{Answer, Frame, Move};
+use host_ports::BoxFuture;
+use host_ports::ask::{ApprovalAnswer, ApprovalRequest, Ask};
+use host_ports::model::ModelRequest;
+use host_ports::operator::{OperatorDesk, OperatorMove};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+
+/// How many of the newest messages a desk is shown.
+const DESK_MESSAGES_MAX: usize = 8;
+
+/// One connection's person. Questions go out as frames and come back as answers; when the connection
+/// closes, every open question is answered with no.
+pub(crate) struct Person {
+    frames: mpsc::Sender<Frame>,
+    waiting: Mutex<Waiting>,
+    can_approve: bool,
+    can_operate: bool,
+    timeout: Duration,
+}
+
+#[derive(Default)]
+struct Waiting {
+    next: u64,
+    approvals: HashMap<u64, oneshot::Sender<ApprovalAnswer>>,
+    moves: HashMap<u64, oneshot::Sender<OperatorMove>>,
+    gone: bool,
+}
+
+impl Person {
+    pub(crate) fn new(
+        frames: mpsc::Sender<Frame>,
+        can_approve: bool,
+        can_operate: bool,
+        timeout: Duration,
+    ) -> Self {
+        Person { frames, waiting: Mutex::default(), can_approve, can_operate, timeout }
+    }
+
+    /// Hands an answer to whoever waits for it. One that nobody waits for is dropped.
+    pub(crate) fn answered(&self, answer: Answer) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        match answer {
+            Answer::Approval { id, approval } => {
+                if let Some(asker) = waiting.approvals.remove(&id) {
+                    let _ = asker.send(approval.into());
+                }
+            }
+            Answer::Move { id, made } => {
+                if let Some(asker) = waiting.moves.remove(&id) {
+                    let _ = asker.send(match made {
+                        Move::Say { text } => OperatorMove::Say(text),
+                        Move::Call { calls } => OperatorMove::Call(calls),
+                        Move::Leave => OperatorMove::Leave,
+                    });
+                }
+            }
+            Answer::Cancel => {}
+        }
+    }
+
+    /// The connection is closed: nobody answers any more.
+    pub(crate) fn leave(&self) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.gone = true;
+        waiting.approvals.clear();
+        waiting.moves.clear();
+    }
+
+    fn wait_for<T>(
+        &self,
+        place: impl FnOnce(&mut Waiting, u64, oneshot::Sender<T>),
+    ) -> Option<(u64, oneshot::Receiver<T>)> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.gone {
+            return None;
+        }
+        let id = waiting.next;
+        waiting.next += 1;
+        let (answer, coming) = oneshot::channel();
+        place(&mut waiting, id, answer);
+        Some((id, coming))
+    }
+}
+
+impl Ask for Person {
+    fn approve(&self, request: ApprovalRequest) -> BoxFuture<'_, ApprovalAnswer> {
+        Box::pin(async move {
+            if !self.can_approve {
+                return ApprovalAnswer::NoAsker;
+            }
+            let Some((id, coming)) = self.wait_for(|waiting, id, answer| {
+                waiting.approvals.insert(id, answer);
+            }) else {
+                return ApprovalAnswer::NoAsker;
+            };
+            let frame = Frame::Ask {
+                id,
+                tool: request.tool.to_string(),
+                arguments: request.arguments.into_renderer(),
+                rule: request.rule,
+                run: request.run.to_string(),
+                call: request.call.to_string(),
+            };
+            if self.frames.send(frame).await.is_err() {
+                return ApprovalAnswer::NoAsker;
+            }
+            match tokio::time::timeout(self.timeout, coming).await {
+                Err(_) => ApprovalAnswer::TimedOut,
+                Ok(answer) => answer.unwrap_or(ApprovalAnswer::Denied),
+            }
+        })
+    }
+}
+
+impl OperatorDesk for Person {
+    fn next_move(&self, request: &ModelRequest) -> BoxFuture<'_, OperatorMove> {
+        let from = request.messages.len().saturating_sub(DESK_MESSAGES_MAX);
+        let messages = request.messages[from..].to_vec();
+        let tools = request.tools.to_vec();
+        Box::pin(async move {
+            if !self.can_operate {
+                return OperatorMove::Leave;
+            }
+            let Some((id, coming)) = self.wait_for(|waiting, id, answer| {
+                waiting.moves.insert(id, answer);
+            }) else {
+                return OperatorMove::Leave;
+            };
+            if self.frames.send(Frame::Desk { id, messages, tools }).await.is_err() {
+                return OperatorMove::Leave;
+            }
+            coming.await.unwrap_or(OperatorMove::Leave)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::protocol::Approval;
+    use host_vocab::{CallId, ConversationId, RunId, ToolName, Untrusted};
+    use std::sync::Arc;
+
+    fn request() -> ApprovalRequest {
+        ApprovalRequest {
+            conversation: ConversationId::parse("terminal:x").unwrap(),
+            run: RunId::fresh(),
+            call: CallId::fresh(),
+            tool: ToolName::parse("Bash").unwrap(),
+            arguments: Untrusted::new(serde_json::json!({})),
+            rule: "r".into(),
+        }
+    }
+
+    // TOO-9
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_in_time_counts_and_every_other_way_is_a_no() {
+        let (frames, mut sent) = mpsc::channel(8);
+        let person = Arc::new(Person::new(frames, true, false, Duration::from_secs(60)));
+        let asking = tokio::spawn({
+            let person = Arc::clone(&person);
+            async move { person.approve(request()).await }
+        });
+        let Some(Frame::Ask { id, .. }) = sent.recv().await else { panic!("a question") };
+        person.answered(Answer::Approval { id: id + 7, approval: Approval::Approved });
+        person.answered(Answer::Approval { id, approval: Approval::Approved });
+        assert_eq!(asking.await.unwrap(), ApprovalAnswer::Approved);
+        assert_eq!(person.approve(request()).await, ApprovalAnswer::TimedOut);
+        let asking = tokio::spawn({
+            let person = Arc::clone(&person);
+            async move { person.approve(request()).await }
+        });
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        person.leave();
+        assert_eq!(asking.await.unwrap(), ApprovalAnswer::Denied);
+        assert_eq!(person.approve(request()).await, ApprovalAnswer::NoAsker);
+    }
+}

@@ -1,0 +1,238 @@
+//! What goes over the local socket: one JSON object a line (RET-4).
+//!
+//! A client sends one [`Request`]; the host answers with [`Frame`]s, the last of which is
+//! [`Frame::Finish`] or [`Frame::Error`]. During a turn the client may send [`Answer`]s. Closing the
+//! connection cancels the turn.
+
+use host_ports::ask::ApprovalAnswer;
+use host_ports::model::{Message, ToolCall, ToolSpec};
+use host_run::RunEvent;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The version of this protocol; a host refuses a client of another one.
+pub const PROTOCOL: u32 = 1;
+
+/// What a client wants.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Request {
+    /// How the host is.
+    Status,
+    /// End in order.
+    Stop,
+    /// End in order and come back (the supervisor starts the next generation).
+    Restart {
+        /// Whether sessions are forgotten in between.
+        clear_sessions: bool,
+    },
+    /// One turn.
+    Turn {
+        /// The turn.
+        turn: host_turn::Turn,
+        /// Whether the client can be asked for approvals.
+        can_approve: bool,
+        /// Whether the client can play the model.
+        can_operate: bool,
+    },
+    /// One call of one tool, without a model.
+    Call {
+        /// The channel whose surface is used.
+        channel: String,
+        /// The tool.
+        tool: String,
+        /// Its arguments, as written.
+        arguments: String,
+        /// Whether the client can be asked for approvals.
+        can_approve: bool,
+    },
+    /// Every tool, offered or withheld.
+    Explain {
+        /// The channel.
+        channel: String,
+    },
+    /// What the model would see.
+    Tools {
+        /// The channel.
+        channel: String,
+    },
+}
+
+/// A request with the version it is made for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Envelope {
+    /// [`PROTOCOL`].
+    pub protocol: u32,
+    /// The request.
+    #[serde(flatten)]
+    pub request: Request,
+}
+
+/// What the host answers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "frame", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Frame {
+    /// Something happened in the run.
+    Event {
+        /// What.
+        event: RunEvent,
+    },
+    /// A person has to decide.
+    Ask {
+        /// Names the question in the answer.
+        id: u64,
+        /// The tool.
+        tool: String,
+        /// The redacted arguments.
+        arguments: Value,
+        /// The rule that asks.
+        rule: String,
+        /// The run.
+        run: String,
+        /// The call.
+        call: String,
+    },
+    /// A person has to play the model.
+    Desk {
+        /// Names the request in the answer.
+        id: u64,
+        /// The newest messages.
+        messages: Vec<Message>,
+        /// What may be called.
+        tools: Vec<ToolSpec>,
+    },
+    /// The end, with the result of the request.
+    Finish {
+        /// Its form depends on the request.
+        result: Value,
+    },
+    /// The end: it could not be done.
+    Error {
+        /// A code.
+        code: String,
+        /// What went wrong and what to do.
+        message: String,
+    },
+}
+
+/// What a client says during a turn.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Answer {
+    /// To [`Frame::Ask`].
+    Approval {
+        /// The question.
+        id: u64,
+        /// Whether the call may run.
+        approval: Approval,
+    },
+    /// To [`Frame::Desk`].
+    Move {
+        /// The request.
+        id: u64,
+        /// What the person does.
+        #[serde(flatten)]
+        made: Move,
+    },
+    /// Stop the turn.
+    Cancel,
+}
+
+/// An approval on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Approval {
+    /// Yes, this once.
+    Approved,
+    /// Yes, from now on.
+    ApprovedAlways,
+    /// No.
+    Denied,
+    /// Nobody answered in time.
+    TimedOut,
+    /// There is nobody to ask.
+    NoAsker,
+}
+
+impl From<ApprovalAnswer> for Approval {
+    fn from(answer: ApprovalAnswer) -> Self {
+        match answer {
+            ApprovalAnswer::Approved => Approval::Approved,
+            ApprovalAnswer::ApprovedAlways => Approval::ApprovedAlways,
+            ApprovalAnswer::Denied => Approval::Denied,
+            ApprovalAnswer::TimedOut => Approval::TimedOut,
+            ApprovalAnswer::NoAsker => Approval::NoAsker,
+        }
+    }
+}
+
+impl From<Approval> for ApprovalAnswer {
+    fn from(approval: Approval) -> Self {
+        match approval {
+            Approval::Approved => ApprovalAnswer::Approved,
+            Approval::ApprovedAlways => ApprovalAnswer::ApprovedAlways,
+            Approval::Denied => ApprovalAnswer::Denied,
+            Approval::TimedOut => ApprovalAnswer::TimedOut,
+            Approval::NoAsker => ApprovalAnswer::NoAsker,
+        }
+    }
+}
+
+/// An operator's move on the wire.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "move", rename_all = "snake_case")]
+pub enum Move {
+    /// An answer.
+    Say {
+        /// Its text.
+        text: String,
+    },
+    /// Calls.
+    Call {
+        /// The calls.
+        calls: Vec<ToolCall>,
+    },
+    /// Giving up.
+    Leave,
+}
+
+/// How a host is: the result of [`Request::Status`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// Always true; a stopped host answers nothing.
+    pub ok: bool,
+    /// The agent's name.
+    pub name: String,
+    /// The process.
+    pub pid: u32,
+    /// How often a host of this agent was started.
+    pub generation: u64,
+    /// The program's version.
+    pub version: String,
+    /// When it started, in Unix milliseconds.
+    pub started_at: i64,
+    /// The configured model.
+    pub model: String,
+    /// Runs that go on now.
+    pub active_runs: u64,
+    /// The sandbox in one line.
+    pub sandbox: String,
+    /// Each channel with its state.
+    pub channels: Vec<ChannelStatus>,
+    /// Each MCP server with its state.
+    pub servers: Value,
+    /// Whether a supervisor brings it back.
+    pub supervised: bool,
+}
+
+/// One channel's state (CHN-1's words).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChannelStatus {
+    /// The channel.
+    pub name: String,
+    /// `running`, `waiting_for_config`, `disabled`, `degraded` or `failed`.
+    pub state: String,
+    /// Facts or the reason.
+    pub detail: String,
+}

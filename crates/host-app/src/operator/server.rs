@@ -1,0 +1,244 @@
+//! The host's end of the local socket.
+
+use super::people::Person;
+use super::protocol::{Answer, Envelope, Frame, PROTOCOL, Request};
+use crate::agent::{Agent, People};
+use host_http::{FrameError, Frames, LocalFrames, LocalSocket};
+use host_ports::CancellationToken;
+use host_surface::Arguments;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio_util::task::TaskTracker;
+
+/// The most connections at once; further ones wait.
+const CONNECTIONS_MAX: usize = 256;
+/// How long a client may take to say what it wants.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long running turns may take to end when the host stops; then they are cut.
+const DRAIN_MAX: Duration = Duration::from_secs(20);
+
+/// Why serving ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServeEnd {
+    /// It was asked to stop, by a client or a signal.
+    Stopped,
+    /// It was asked to come back.
+    Restart,
+}
+
+/// Serves an agent's socket until it is asked to stop. Running turns are cancelled and given a bounded
+/// time to settle.
+pub async fn serve(agent: Arc<Agent>, socket: LocalSocket, stop: CancellationToken) -> ServeEnd {
+    let (end, mut ending) = watch::channel(None);
+    let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let tasks = TaskTracker::new();
+    let turns = CancellationToken::new();
+    let ended = loop {
+        let Ok(place) = Arc::clone(&connections).acquire_owned().await else { break ServeEnd::Stopped };
+        let accepted = tokio::select! {
+            accepted = socket.accept() => accepted,
+            () = stop.cancelled() => break ServeEnd::Stopped,
+            _ = ending.changed() => break ending.borrow().unwrap_or(ServeEnd::Stopped),
+        };
+        match accepted {
+            Ok(frames) => {
+                let connection =
+                    Connection { agent: Arc::clone(&agent), end: end.clone(), turns: turns.child_token() };
+                tasks.spawn(async move {
+                    connection.serve(frames).await;
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                // Too many open files, most likely: wait instead of spinning.
+                tracing::warn!(%error, "the local socket could not accept a connection");
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+        }
+    };
+    drop(socket);
+    turns.cancel();
+    tasks.close();
+    if tokio::time::timeout(DRAIN_MAX, tasks.wait()).await.is_err() {
+        tracing::warn!("some connections did not end in time and were cut");
+    }
+    ended
+}
+
+struct Connection {
+    agent: Arc<Agent>,
+    end: watch::Sender<Option<ServeEnd>>,
+    turns: CancellationToken,
+}
+
+fn error(code: &str, message: impl Into<String>) -> Frame {
+    Frame::Error { code: code.to_owned(), message: message.into() }
+}
+
+impl Connection {
+    async fn serve(self, mut frames: LocalFrames) {
+        let envelope = match tokio::time::timeout(REQUEST_TIMEOUT, frames.read::<Envelope>()).await {
+            Ok(Ok(Some(envelope))) => envelope,
+            Ok(Ok(None)) | Err(_) => return,
+            Ok(Err(problem)) => {
+                let _ = frames.write(&error("bad_request", problem.to_string())).await;
+                return;
+            }
+        };
+        if envelope.protocol != PROTOCOL {
+            let message = format!(
+                "this host speaks protocol {PROTOCOL}, the client {}; restart the agent with the newer program",
+                envelope.protocol
+            );
+            let _ = frames.write(&error("protocol_mismatch", message)).await;
+            return;
+        }
+        match envelope.request {
+            Request::Status => {
+                let status = self.agent.status().await;
+                finish(&mut frames, serde_json::to_value(status).unwrap_or(Value::Null)).await;
+            }
+            Request::Stop => {
+                finish(&mut frames, json!({"stopping": true})).await;
+                self.end.send_replace(Some(ServeEnd::Stopped));
+            }
+            Request::Restart { clear_sessions } => self.restart(&mut frames, clear_sessions).await,
+            Request::Explain { channel } => match self.agent.explain(&channel).await {
+                Ok(explained) => {
+                    finish(&mut frames, serde_json::to_value(explained).unwrap_or(Value::Null)).await
+                }
+                Err(problem) => refuse(&mut frames, problem.to_string()).await,
+            },
+            Request::Tools { channel } => match self.agent.tool_specs(&channel).await {
+                Ok(specs) => finish(&mut frames, json!({ "tools": specs.as_ref() })).await,
+                Err(problem) => refuse(&mut frames, problem.to_string()).await,
+            },
+            Request::Turn { turn, can_approve, can_operate } => {
+                let agent = Arc::clone(&self.agent);
+                self.with_person(
+                    frames,
+                    can_approve,
+                    can_operate,
+                    move |people, events, cancel| async move {
+                        let outcome = agent.run(turn, people, events, cancel).await;
+                        crate::agent::outcome_json(&outcome)
+                    },
+                )
+                .await;
+            }
+            Request::Call { channel, tool, arguments, can_approve } => {
+                let agent = Arc::clone(&self.agent);
+                self.with_person(frames, can_approve, false, move |people, _events, cancel| async move {
+                    match agent.call(&channel, &tool, Arguments::Raw(arguments), people, cancel).await {
+                        Ok(settled) => settled.to_json(),
+                        Err(problem) => json!({"error": problem.to_string()}),
+                    }
+                })
+                .await;
+            }
+        }
+    }
+
+    async fn restart(&self, frames: &mut LocalFrames, clear_sessions: bool) {
+        if !self.agent.supervised() {
+            let message = "this host has no supervisor that brings it back; stop it and start it again";
+            let _ = frames.write(&error("not_supervised", message)).await;
+            return;
+        }
+        let cleared = if clear_sessions { self.agent.clear_sessions().await } else { Ok((0, 0)) };
+        match cleared {
+            Ok((sessions, bytes)) => {
+                let result = json!({"restarting": true, "clearedSessions": sessions, "clearedBytes": bytes});
+                finish(frames, result).await;
+                self.end.send_replace(Some(ServeEnd::Restart));
+            }
+            Err(problem) => {
+                let _ = frames.write(&error("sessions_not_cleared", problem.to_string())).await;
+            }
+        }
+    }
+
+    /// Runs something with the person at the other end: events and questions go out while answers come in,
+    /// and a closed connection cancels it.
+    async fn with_person<F, Fut>(&self, frames: LocalFrames, can_approve: bool, can_operate: bool, work: F)
+    where
+        F: FnOnce(People, host_run::EventSink, CancellationToken) -> Fut,
+        Fut: Future<Output = Value>,
+    {
+        let (mut reader, mut writer) = frames.split();
+        let (outgoing, mut queued) = mpsc::channel::<Frame>(64);
+        let person =
+            Arc::new(Person::new(outgoing.clone(), can_approve, can_operate, self.agent.approval_timeout()));
+        let cancel = self.turns.child_token();
+        let (events, mut stream) = host_run::channel(4096);
+        let people =
+            People { ask: Arc::clone(&person) as _, desk: can_operate.then(|| Arc::clone(&person) as _) };
+        let working = work(people, events, cancel.clone());
+        let telling = outgoing.clone();
+        let forward = async move {
+            while let Some(event) = stream.recv().await {
+                if telling.send(Frame::Event { event }).await.is_err() {
+                    break;
+                }
+            }
+        };
+        let doing = async move {
+            let (result, ()) = tokio::join!(working, forward);
+            // A client that is gone has no use for the result; the log has it.
+            let _ = outgoing.send(Frame::Finish { result }).await;
+        };
+        let writing = async {
+            while let Some(frame) = queued.recv().await {
+                let last = matches!(frame, Frame::Finish { .. });
+                if write_bounded(&mut writer, &frame).await.is_err() {
+                    cancel.cancel();
+                }
+                if last {
+                    return;
+                }
+            }
+        };
+        let listening = async {
+            loop {
+                match reader.read::<Answer>().await {
+                    Ok(Some(Answer::Cancel)) => cancel.cancel(),
+                    Ok(Some(answer)) => person.answered(answer),
+                    Ok(None) | Err(_) => break,
+                }
+            }
+            // Whoever closes the connection wants no more of it.
+            cancel.cancel();
+            person.leave();
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            _ = async { tokio::join!(doing, writing) } => {}
+            () = listening => {}
+        }
+    }
+}
+
+async fn finish(frames: &mut LocalFrames, result: Value) {
+    // A client that is gone has no use for the answer.
+    let _ = frames.write(&Frame::Finish { result }).await;
+}
+
+async fn refuse(frames: &mut LocalFrames, message: String) {
+    let _ = frames.write(&error("refused", message)).await;
+}
+
+/// Events are bounded where they are made; a frame that is too large all the same is named, not sent.
+async fn write_bounded<R, W>(writer: &mut Frames<R, W>, frame: &Frame) -> Result<(), FrameError>
+where
+    R: tokio::io::AsyncRead + Unpin,
+    W: tokio::io::AsyncWrite + Unpin,
+{
+    match writer.write(frame).await {
+        Err(FrameError::TooLarge(_)) => {
+            writer.write(&error("oversized_event", "an event was too large for this connection")).await
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,9 @@
+//! From settings to parts: one file for each part of the host.
+
+pub(crate) mod governance;
+pub(crate) mod models;
+pub(crate) mod prompt;
+pub(crate) mod sandbox;
+pub(crate) mod servers;
+pub(crate) mod sources;
+pub(crate) mod store;

@@ -1,0 +1,338 @@
+//! The chain of models, the engine on it, and how conversations are kept.
+
+use crate::clock::SystemClock;
+use crate::desks::Desks;
+use crate::report::{Report, Section, SectionStatus};
+use host_config::environment::Environment;
+use host_config::spec::providers::{
+    KeySource, KnownModel, ProviderKind as SpecKind, ProviderSpec, ToolCalling as SpecCalling,
+};
+use host_config::spec::runtime::{Effort as SpecEffort, Rollover as SpecRollover, SessionMode as SpecMode};
+use host_config::{AgentSpec, ModelRef};
+use host_model::{
+    AwsCredentials, LocalCandidate, LocalEndpoint, Manual, ModelPorts, Prices, ProviderKind,
+    ProviderSettings, Scripted, ToolCalling, Verdicts, build, discover_local,
+};
+use host_ports::http::Http;
+use host_ports::model::{Effort, Model};
+use host_run::{
+    CompactionConfig, Engine, EngineConfig, EngineParts, RetryConfig, Rollover, RouteParts, RunLimits,
+    SessionConfig, SessionHub, SessionMode,
+};
+use host_vocab::{Code, Diagnostic, Kind, Place};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A queue that the config leaves unbounded is bounded all the same.
+const PENDING_RUNS_MAX: usize = 1_024;
+/// Runs at a time, where the config sets no limit.
+const CONCURRENT_RUNS_DEFAULT: usize = 64;
+/// The most requests to a model in one run, where the config sets no limit.
+const STEPS_MAX: u32 = 1_000;
+
+/// The first route, and what people should know about it.
+#[derive(Debug, Clone, Default)]
+pub struct ModelNote {
+    /// Its reference.
+    pub reference: String,
+    /// Why it is this one, where nobody configured it.
+    pub note: Option<String>,
+}
+
+/// Makes the models of the chain, first choice first. With no model configured: a local endpoint if one
+/// answers, else the operator (ENG-5).
+pub(crate) async fn chain(
+    spec: &AgentSpec,
+    env: &Environment,
+    http: &Arc<dyn Http>,
+    desks: &Arc<Desks>,
+) -> Result<(Vec<RouteParts>, ModelNote), Vec<Diagnostic>> {
+    let maker = Maker { spec, env, http, desks, verdicts: Arc::new(Verdicts::default()) };
+    let Some(first) = &spec.runtime.model else { return Ok(maker.unconfigured().await) };
+    let mut routes = Vec::new();
+    let mut faults = Vec::new();
+    let all = std::iter::once((
+        first,
+        spec.runtime.effort,
+        spec.runtime.retry.primary_attempts,
+        "runtime.model".to_owned(),
+    ))
+    .chain(
+        spec.runtime
+            .fallbacks
+            .iter()
+            .enumerate()
+            .map(|(n, it)| (&it.model, it.effort, it.attempts, format!("runtime.fallbacks[{n}].model"))),
+    );
+    for (reference, own_effort, attempts, setting) in all {
+        match maker.model(reference, &setting) {
+            Ok(model) => routes.push(RouteParts { model, attempts, effort: own_effort.map(effort) }),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    if faults.is_empty() {
+        Ok((routes, ModelNote { reference: first.to_string(), note: None }))
+    } else {
+        Err(faults)
+    }
+}
+
+/// The engine on a chain; none without one.
+pub(crate) fn engine(
+    chain: Vec<RouteParts>,
+    spec: &AgentSpec,
+    hub: Arc<SessionHub>,
+    incarnation: String,
+) -> Option<Engine> {
+    let runtime = &spec.runtime;
+    let ms = Duration::from_millis;
+    let config = EngineConfig {
+        limits: RunLimits {
+            steps_max: if runtime.max_turns == 0 { STEPS_MAX } else { runtime.max_turns },
+            ..RunLimits::default()
+        },
+        retry: RetryConfig {
+            backoff: ms(runtime.retry.backoff_ms),
+            backoff_max: ms(runtime.retry.max_backoff_ms),
+            ..RetryConfig::default()
+        },
+        compaction: CompactionConfig {
+            enabled: runtime.compaction.enabled,
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "the loader bounds the ratio"
+            )]
+            trigger_percent: (runtime.compaction.trigger_ratio * 100.0).round() as u64,
+            ..CompactionConfig::default()
+        },
+    };
+    Engine::new(EngineParts { chain, hub, config, incarnation }).ok()
+}
+
+/// How conversations are kept (ENG-4).
+pub(crate) fn sessions(spec: &AgentSpec) -> SessionConfig {
+    let session = &spec.runtime.session;
+    let rollover = match session.rollover {
+        SpecRollover::None => Rollover::Off,
+        SpecRollover::Daily => {
+            let system = || jiff::tz::TimeZone::system().iana_name().map(str::to_owned);
+            let zone = session.rollover_timezone.clone().or_else(system).unwrap_or_else(|| "UTC".to_owned());
+            // The loader refused a zone that nobody knows; a system without one counts days by UTC.
+            Rollover::daily(&zone).or_else(|_| Rollover::daily("UTC")).unwrap_or_default()
+        }
+    };
+    SessionConfig {
+        mode: match session.mode {
+            SpecMode::Continuous => SessionMode::Continuous,
+            SpecMode::PerMessage => SessionMode::PerMessage,
+        },
+        rollover,
+        rollover_notice: session.rollover_notice,
+        idle: Duration::from_millis(session.idle_timeout_ms),
+        pending_max: spec.concurrency.max_pending_runs.unwrap_or(PENDING_RUNS_MAX),
+        concurrent_max: spec.concurrency.max_concurrent_runs.unwrap_or(CONCURRENT_RUNS_DEFAULT),
+        isolate_proactive: session.isolate_proactive,
+        ..SessionConfig::default()
+    }
+}
+
+/// The `Models` section of `validate`: static, it asks no model (17.10).
+pub(crate) fn section(spec: &AgentSpec) -> Section {
+    let Some(first) = &spec.runtime.model else {
+        let line = "no model is configured: chat and run look for a local endpoint, else you play the model \
+                    (manual:operator); set runtime.model or MONO_AGENT_MODEL";
+        return Report::section("Models", SectionStatus::Waiting, vec![line.to_owned()]);
+    };
+    let mut status = SectionStatus::Ok;
+    let mut lines = Vec::new();
+    for reference in std::iter::once(first).chain(spec.runtime.fallbacks.iter().map(|it| &it.model)) {
+        let provider = spec.providers.iter().find(|it| it.id == reference.provider());
+        let line = match provider.map(|it| &it.key_source) {
+            None => {
+                status = SectionStatus::Error;
+                format!(
+                    "{reference}: no provider `{}` is known; define it under `providers`",
+                    reference.provider()
+                )
+            }
+            Some(KeySource::Missing(variable)) => {
+                status = status.max(SectionStatus::Waiting);
+                format!("[WARN] {reference}: its key is not there; set {variable}")
+            }
+            Some(KeySource::None) => format!("{reference}: needs no key"),
+            Some(KeySource::Config) => format!("{reference}: its key stands in the config"),
+            Some(KeySource::Env(variable)) => format!("{reference}: its key comes from {variable}"),
+        };
+        let priced = spec.prices.iter().any(|it| it.model == *reference);
+        lines.push(if priced { line } else { format!("{line}; not priced") });
+    }
+    Report::section("Models", status, lines)
+}
+
+struct Maker<'a> {
+    spec: &'a AgentSpec,
+    env: &'a Environment,
+    http: &'a Arc<dyn Http>,
+    desks: &'a Arc<Desks>,
+    verdicts: Arc<Verdicts>,
+}
+
+impl Maker<'_> {
+    fn model(&self, reference: &ModelRef, setting: &str) -> Result<Arc<dyn Model>, Diagnostic> {
+        let fault = |message: String| {
+            let file = self.spec.places.config_file.as_ref();
+            let file = file.map_or_else(|| "defaults".to_owned(), |path| path.display().to_string());
+            Diagnostic::new(Kind::Config, Code::new("config_model"), message).at(Place {
+                file,
+                path: Some(setting.to_owned()),
+                ..Place::default()
+            })
+        };
+        let provider = self.spec.providers.iter().find(|it| it.id == reference.provider());
+        let Some(provider) = provider else {
+            let message = format!("no provider `{}` is known", reference.provider());
+            return Err(fault(message).hint("define it under `providers` with its type and baseUrl"));
+        };
+        match provider.kind {
+            SpecKind::Manual => Ok(Arc::new(Manual::new(Arc::clone(self.desks) as _))),
+            SpecKind::Scripted => self.scripted(reference.model()).map_err(fault),
+            _ => {
+                let settings = self.settings(provider, reference);
+                build(settings, self.ports()).map_err(|error| fault(error.to_string()))
+            }
+        }
+    }
+
+    fn scripted(&self, file: &str) -> Result<Arc<dyn Model>, String> {
+        let path = self.spec.places.folder.join(file);
+        let bytes = crate::load::read(&path)
+            .map_err(|error| format!("the script {file} can't be read: {}", error.kind()))?;
+        let text = String::from_utf8(bytes).map_err(|_| format!("the script {file} is not UTF-8"))?;
+        let scripted =
+            Scripted::parse(file, &text, Arc::new(SystemClock)).map_err(|error| error.to_string())?;
+        Ok(Arc::new(scripted))
+    }
+
+    fn ports(&self) -> ModelPorts {
+        ModelPorts {
+            http: Arc::clone(self.http),
+            clock: Arc::new(SystemClock),
+            verdicts: Arc::clone(&self.verdicts),
+        }
+    }
+
+    fn settings(&self, provider: &ProviderSpec, reference: &ModelRef) -> ProviderSettings {
+        let known = provider
+            .models
+            .iter()
+            .find(|it| it.name == reference.model() || it.alias.as_deref() == Some(reference.model()));
+        let model = known.map_or(reference.model(), |it| it.name.as_str()).to_owned();
+        let window = self.spec.runtime.compaction.context_window_override;
+        let capability = |it: fn(&KnownModel) -> Option<u32>| known.and_then(it);
+        ProviderSettings {
+            kind: Some(kind(provider.kind)),
+            base_url: provider.base_url.clone(),
+            api_key: provider.api_key.clone(),
+            aws: (provider.kind == SpecKind::Bedrock).then(|| self.aws(provider)).flatten(),
+            context_window: window.or(capability(|it| it.capabilities.context_window)).map(u64::from),
+            images: known.and_then(|it| it.capabilities.images),
+            prices: self.spec.prices.iter().find(|it| it.model == *reference).map(|it| Prices {
+                input: it.rates.input,
+                output: it.rates.output,
+                cache_read: it.rates.cache_read,
+                cache_write: it.rates.cache_write,
+            }),
+            tool_calling: calling(provider.tool_calling),
+            head_timeout: Some(Duration::from_millis(provider.request_timeout_ms)),
+            idle_timeout: Some(Duration::from_millis(provider.idle_timeout_ms)),
+            headers: provider.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            ..ProviderSettings::new(provider.id.clone(), model)
+        }
+    }
+
+    fn aws(&self, provider: &ProviderSpec) -> Option<AwsCredentials> {
+        let set = |name: &str| self.env.get(name).filter(|value| !value.trim().is_empty()).cloned();
+        Some(AwsCredentials {
+            access_key_id: set("AWS_ACCESS_KEY_ID")?,
+            secret_access_key: host_vocab::Secret::new(set("AWS_SECRET_ACCESS_KEY")?),
+            session_token: set("AWS_SESSION_TOKEN").map(host_vocab::Secret::new),
+            region: provider.region.clone().unwrap_or_else(|| "us-east-1".to_owned()),
+        })
+    }
+
+    /// A local endpoint if one answers, else the person plays the model.
+    async fn unconfigured(&self) -> (Vec<RouteParts>, ModelNote) {
+        let set = "set runtime.model in mono-agent.config.json (mono-agent init) or MONO_AGENT_MODEL";
+        if let Some(found) = discover_local(self.http.as_ref(), &self.candidates()).await {
+            let reference = format!("{}:{}", found.provider, found.model);
+            if let Ok(model) = build(self.found(&found), self.ports()) {
+                let note = format!(
+                    "no model is configured; using {reference}, which answers at {} ({set})",
+                    found.base_url
+                );
+                let route = RouteParts { model, attempts: 2, effort: None };
+                return (vec![route], ModelNote { reference, note: Some(note) });
+            }
+        }
+        let reference = "manual:operator".to_owned();
+        let note = format!(
+            "no model is configured and no local endpoint answers; you play the model ({reference}). To use one, {set}"
+        );
+        let model: Arc<dyn Model> = Arc::new(Manual::new(Arc::clone(self.desks) as _));
+        (vec![RouteParts { model, attempts: 1, effort: None }], ModelNote { reference, note: Some(note) })
+    }
+
+    fn found(&self, found: &LocalEndpoint) -> ProviderSettings {
+        ProviderSettings {
+            kind: Some(ProviderKind::OpenaiCompatible),
+            base_url: Some(found.base_url.clone()),
+            context_window: found.context_window,
+            ..ProviderSettings::new(found.provider.clone(), found.model.clone())
+        }
+    }
+
+    /// The usual places, after the one that a variable names.
+    fn candidates(&self) -> Vec<LocalCandidate> {
+        let named = self.env.get("MONO_AGENT_LOCAL_ENDPOINT").filter(|url| !url.trim().is_empty());
+        let named = named.map(|url| LocalCandidate::new("local", url.clone()));
+        named.into_iter().chain(LocalCandidate::usual()).collect()
+    }
+}
+
+fn kind(kind: SpecKind) -> ProviderKind {
+    match kind {
+        SpecKind::Anthropic => ProviderKind::Anthropic,
+        SpecKind::OpenAiChat => ProviderKind::OpenaiChat,
+        SpecKind::OpenAiResponses => ProviderKind::OpenaiResponses,
+        SpecKind::Gemini => ProviderKind::Gemini,
+        SpecKind::Bedrock => ProviderKind::Bedrock,
+        SpecKind::Ollama
+        | SpecKind::LmStudio
+        | SpecKind::OpenAiCompat
+        | SpecKind::Manual
+        | SpecKind::Scripted => ProviderKind::OpenaiCompatible,
+    }
+}
+
+fn calling(calling: SpecCalling) -> ToolCalling {
+    match calling {
+        SpecCalling::Auto => ToolCalling::Auto,
+        SpecCalling::Native => ToolCalling::Native,
+        SpecCalling::Schema => ToolCalling::Schema,
+        SpecCalling::None => ToolCalling::None,
+    }
+}
+
+fn effort(effort: SpecEffort) -> Effort {
+    match effort {
+        SpecEffort::None => Effort::None,
+        SpecEffort::Minimal => Effort::Minimal,
+        SpecEffort::Low => Effort::Low,
+        SpecEffort::Medium => Effort::Medium,
+        SpecEffort::High => Effort::High,
+        SpecEffort::Xhigh => Effort::Xhigh,
+        SpecEffort::Max => Effort::Max,
+        SpecEffort::Ultra => Effort::Ultra,
+    }
+}

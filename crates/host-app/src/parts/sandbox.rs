@@ -1,0 +1,122 @@
+//! The sandbox and the files of an agent, from one set of roots.
+
+use crate::state::StateFolder;
+use host_config::AgentSpec;
+use host_config::environment::Environment;
+use host_config::spec::sandbox::{NetworkMode, SandboxMode, SandboxSpec};
+use host_files::FilesConfig;
+use host_ports::kept::KeptOutput;
+use host_sandbox::{
+    Fallback, HostEnvironment, HostList, Limits, Mode, Network, Sandbox, SandboxPolicy, SandboxSetup,
+    TraceEgress,
+};
+use host_vocab::{Code, Diagnostic, Kind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The agent's own files that tools may read and never write: with them an agent could give itself more
+/// than it was given.
+fn guarded(spec: &AgentSpec) -> Vec<PathBuf> {
+    let config = spec.places.config_file.iter().cloned();
+    config.chain(spec.mcp.file.iter().cloned()).collect()
+}
+
+/// `denyWrite` with the guarded files, as patterns of the workspace where they lie in it.
+fn deny_write(spec: &AgentSpec) -> Vec<String> {
+    let mut patterns = spec.sandbox.deny_write.clone();
+    for path in guarded(spec) {
+        let below = path.strip_prefix(&spec.places.workspace).unwrap_or(&path);
+        patterns.push(literal(below));
+    }
+    patterns
+}
+
+/// A path as a pattern that matches it alone.
+fn literal(path: &Path) -> String {
+    let mut out = String::new();
+    for c in path.to_string_lossy().chars() {
+        if matches!(c, '*' | '?' | '[' | ']' | '{' | '}') {
+            out.push('[');
+            out.push(c);
+            out.push(']');
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// What commands may do.
+pub(crate) fn policy(spec: &AgentSpec) -> Result<SandboxPolicy, Diagnostic> {
+    let SandboxSpec { mode, network, allowlist, unsafe_host_process, limits, .. } = &spec.sandbox;
+    let network = match network {
+        NetworkMode::None => Network::None,
+        NetworkMode::Localhost => Network::Localhost,
+        NetworkMode::All => Network::All,
+        NetworkMode::Allowlist => Network::Allowlist(HostList::parse(allowlist).map_err(|error| {
+            Diagnostic::new(Kind::Config, Code::new("config_bad_value"), error.to_string())
+        })?),
+    };
+    let defaults = Limits::default();
+    Ok(SandboxPolicy {
+        mode: match mode {
+            SandboxMode::Native => Mode::Native,
+            SandboxMode::Off => Mode::Off,
+        },
+        workspace: spec.places.workspace.clone(),
+        readable: spec.sandbox.readable_roots.clone(),
+        writable: spec.sandbox.writable_roots.clone(),
+        deny_write: deny_write(spec),
+        network,
+        fallback: if *unsafe_host_process { Fallback::UnsafeHostProcess } else { Fallback::FailClosed },
+        unsafe_allow_host_process: *unsafe_host_process,
+        limits: Limits {
+            memory_bytes_max: limits.memory_bytes.or(defaults.memory_bytes_max),
+            pids_max: limits.processes.and_then(|it| u32::try_from(it).ok()).or(defaults.pids_max),
+            cpu_seconds_max: limits.cpu_seconds.or(defaults.cpu_seconds_max),
+            file_bytes_max: limits.file_bytes.or(defaults.file_bytes_max),
+            open_files_max: limits.open_files.or(defaults.open_files_max),
+        },
+    })
+}
+
+/// The sandbox itself. No engine is tried yet.
+pub(crate) fn sandbox(
+    spec: &AgentSpec,
+    env: &Environment,
+    state: &StateFolder,
+    keep: Arc<dyn KeptOutput>,
+) -> Result<Sandbox, Diagnostic> {
+    let text = |name: &str| env.get(name).cloned().unwrap_or_default();
+    Sandbox::new(SandboxSetup {
+        policy: policy(spec)?,
+        environment: HostEnvironment {
+            path: text("PATH"),
+            home: text("HOME"),
+            lang: text("LANG"),
+            tmpdir: text("TMPDIR"),
+        },
+        state: Some(state.root().to_owned()),
+        hidden: vec![state.artifacts().to_owned()],
+        keep,
+        egress: Arc::new(TraceEgress),
+    })
+    .map_err(|error| Diagnostic::new(Kind::Config, Code::new("sandbox_policy"), error.to_string()))
+}
+
+/// What the file tools may reach: the sandbox's roots, and more of them while it is off.
+pub(crate) fn files(spec: &AgentSpec, state: &StateFolder) -> FilesConfig {
+    let off = spec.sandbox.mode == SandboxMode::Off;
+    let more = |roots: &[PathBuf], extra: &[PathBuf]| -> Vec<PathBuf> {
+        let extra = if off { extra } else { &[] };
+        roots.iter().chain(extra).cloned().collect()
+    };
+    FilesConfig {
+        workspace: spec.places.workspace.clone(),
+        read_roots: more(&spec.sandbox.readable_roots, &spec.tools.filesystem.readable_roots),
+        write_roots: more(&spec.sandbox.writable_roots, &spec.tools.filesystem.writable_roots),
+        deny_write: deny_write(spec),
+        private: vec![state.root().to_owned(), state.artifacts().to_owned()],
+        aliases: Vec::new(),
+    }
+}

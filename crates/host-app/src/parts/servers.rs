@@ -1,0 +1,264 @@
+//! MCP servers: from their entries to a pool, and what is broken by name.
+
+use crate::state::StateFolder;
+use host_config::environment::Environment;
+use host_config::mcp::{
+    HttpKind as SpecHttpKind, HttpSpec, McpEra, McpServerSpec, McpTransport as SpecTransport, ServerSandbox,
+    StdioSpec,
+};
+use host_config::{AgentSpec, Origin};
+use host_mcp::{
+    DefinitionCache, ENTRY_BYTES_MAX, EraChoice, HttpConfig, HttpKind, McpPool, McpServerConfig,
+    McpTransport, PoolOptions, Refresh, StdioConfig,
+};
+use host_ports::BoxFuture;
+use host_ports::http::{Http, Redirects};
+use host_ports::spawn::{Confine, Spawn};
+use host_surface::{Offer, RunFacts, ToolSource, WithheldBy};
+use host_vocab::{Secret, text};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Every server of an agent.
+pub(crate) struct Servers {
+    pub(crate) pool: Arc<McpPool>,
+    pub(crate) broken: Vec<Broken>,
+    /// Servers without which no run begins.
+    pub(crate) required: Vec<String>,
+}
+
+/// A server that can't even be tried.
+#[derive(Debug, Clone)]
+pub(crate) struct Broken {
+    pub(crate) name: String,
+    pub(crate) why: String,
+}
+
+impl Servers {
+    pub(crate) fn of(
+        spec: &AgentSpec,
+        env: &Environment,
+        state: &StateFolder,
+        spawn: Arc<dyn Spawn>,
+        http: Arc<dyn Http>,
+        refresh: Refresh,
+    ) -> Self {
+        let mut broken: Vec<Broken> = spec
+            .mcp
+            .broken
+            .iter()
+            .map(|entry| Broken { name: entry.name.clone(), why: entry.reasons.join("; ") })
+            .collect();
+        let mut servers = Vec::new();
+        let mut required: Vec<String> =
+            spec.mcp.broken.iter().filter(|entry| entry.required).map(|entry| entry.name.clone()).collect();
+        for entry in spec.mcp.servers.iter().filter(|entry| !entry.disabled) {
+            if entry.required {
+                required.push(entry.name.to_string());
+            }
+            match config(entry, spec, env) {
+                Ok(config) => servers.push(config),
+                Err(why) => broken.push(Broken { name: entry.name.to_string(), why }),
+            }
+        }
+        let options = PoolOptions {
+            host_env: env.clone().into_iter().collect(),
+            cache: Some(Arc::new(DiskCache { folder: state.definitions() })),
+            refresh,
+            ..PoolOptions::default()
+        };
+        let pool = Arc::new(McpPool::new(servers, spawn, http, options));
+        Servers { pool, broken, required }
+    }
+
+    /// Every source: one for each server, and one that names the broken ones.
+    pub(crate) fn sources(&self) -> Vec<Arc<dyn ToolSource>> {
+        let broken = self.broken.iter().map(|it| Arc::new(BrokenSource(it.clone())) as Arc<dyn ToolSource>);
+        self.pool.sources().into_iter().chain(broken).collect()
+    }
+
+    /// The first required server that is not usable, with its cause.
+    pub(crate) fn missing_required(&self) -> Option<String> {
+        let status = self.pool.status();
+        self.required.iter().find_map(|name| {
+            if let Some(broken) = self.broken.iter().find(|it| it.name == *name) {
+                return Some(format!("the required MCP server {name} can't be used: {}", broken.why));
+            }
+            let status = status.iter().find(|it| it.name == *name)?;
+            let error = status.error.as_ref()?;
+            Some(format!("the required MCP server {name} can't be used: {error}"))
+        })
+    }
+}
+
+/// What of a server's entry must not be written anywhere.
+pub(crate) fn secrets_of(server: &McpServerSpec) -> Vec<&Secret> {
+    match &server.transport {
+        SpecTransport::Stdio(stdio) => {
+            let secret = |name: &str| host_redact::is_credential_variable(name);
+            stdio.env.iter().filter(|(name, _)| secret(name)).map(|(_, value)| value).collect()
+        }
+        SpecTransport::Http(http) => http.headers.iter().map(|(_, value)| value).collect(),
+    }
+}
+
+fn config(entry: &McpServerSpec, spec: &AgentSpec, env: &Environment) -> Result<McpServerConfig, String> {
+    let transport = match &entry.transport {
+        SpecTransport::Stdio(stdio) => McpTransport::Stdio(stdio_config(stdio)),
+        SpecTransport::Http(http) => McpTransport::Http(http_config(http, env)?),
+    };
+    let tools = &spec.tools;
+    // The agent-wide setting stands in for an entry that says nothing, where somebody set it.
+    let agent_wide =
+        spec.settings.get("tools.mcpCallTimeoutMs").is_some_and(|it| it.origin != Origin::Default);
+    let timeout =
+        if agent_wide && !entry.timeout_is_set { tools.mcp_call_timeout_ms } else { entry.timeout_ms };
+    Ok(McpServerConfig {
+        timeout: Duration::from_millis(timeout),
+        required: entry.required,
+        confine: confine(entry),
+        reset_timeout_on_progress: entry.reset_timeout_on_progress,
+        call_total_max: Duration::from_millis(tools.mcp_call_max_total_timeout_ms),
+        era: match entry.era {
+            McpEra::Auto => EraChoice::Auto,
+            McpEra::Legacy => EraChoice::Legacy,
+            McpEra::Modern => EraChoice::Modern,
+        },
+        ..McpServerConfig::of(entry.name.clone(), transport)
+    })
+}
+
+fn stdio_config(stdio: &StdioSpec) -> StdioConfig {
+    StdioConfig {
+        command: stdio.command.clone(),
+        args: stdio.args.clone(),
+        env: stdio.env.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect(),
+        inherit_env: stdio.inherit_env.clone(),
+        cwd: stdio.cwd.clone(),
+    }
+}
+
+/// Headers with their values, from the entry, the environment and files. A value that isn't there costs
+/// this one server.
+fn http_config(http: &HttpSpec, env: &Environment) -> Result<HttpConfig, String> {
+    let mut headers = http::HeaderMap::new();
+    let mut put = |name: &str, value: &str, from: &str| -> Result<(), String> {
+        let name = http::HeaderName::try_from(name).map_err(|_| format!("{name} is no header name"))?;
+        let mut value = http::HeaderValue::try_from(value.trim()).map_err(|_| {
+            format!("the value of the header {name} ({from}) has characters that no header may have")
+        })?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+        Ok(())
+    };
+    for (name, value) in &http.headers {
+        put(name, value.expose(), "literal")?;
+    }
+    for (name, variable) in &http.headers_from_env {
+        let value = env.get(variable).filter(|value| !value.trim().is_empty());
+        let value =
+            value.ok_or_else(|| format!("the variable {variable} for its header {name} is not set"))?;
+        put(name, value, variable)?;
+    }
+    for (name, path) in &http.headers_from_file {
+        let shown = path.display();
+        let bytes = crate::load::read(path).map_err(|error| {
+            format!("the file {shown} for its header {name} can't be read: {}", error.kind())
+        })?;
+        let value = String::from_utf8(bytes)
+            .map_err(|_| format!("the file {shown} for its header {name} is no text"))?;
+        put(name, &value, "file")?;
+    }
+    Ok(HttpConfig {
+        url: http.url.clone(),
+        kind: match http.kind {
+            SpecHttpKind::Auto => HttpKind::Auto,
+            SpecHttpKind::Http => HttpKind::Streamable,
+            SpecHttpKind::Sse => HttpKind::Sse,
+        },
+        headers,
+        redirects: Redirects::SameOrigin(3),
+    })
+}
+
+/// A server runs in the agent's sandbox with a private writable home of its own, its program and script
+/// readable, unless its entry says otherwise (MCP-6).
+fn confine(entry: &McpServerSpec) -> Confine {
+    let SpecTransport::Stdio(stdio) = &entry.transport else { return Confine::Off };
+    let (mut read, write, network) = match &entry.sandbox {
+        Some(ServerSandbox::Off) => return Confine::Off,
+        Some(ServerSandbox::Confined { readable_roots, writable_roots, network }) => {
+            (readable_roots.clone(), writable_roots.clone(), network.map(|it| it.as_str().to_owned()))
+        }
+        None => (Vec::new(), Vec::new(), None),
+    };
+    read.extend(installed_at(stdio));
+    Confine::Sandbox { read, write, network }
+}
+
+/// Where a server's own program and scripts lie: the folder of an absolute program or script, and for a
+/// script below `node_modules` or a Python environment that whole installation.
+fn installed_at(stdio: &StdioSpec) -> Vec<PathBuf> {
+    let absolute = std::iter::once(stdio.command.as_str())
+        .chain(stdio.args.iter().map(String::as_str))
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute() && host_files::state::is_file(path));
+    let mut folders = Vec::new();
+    for path in absolute {
+        let whole = path.ancestors().skip(1).find(|above| {
+            above.file_name().is_some_and(|name| name == "node_modules")
+                || host_files::state::is_file(&above.join("pyvenv.cfg"))
+        });
+        let folder = whole.or(path.parent()).map(PathBuf::from);
+        folders.extend(folder.filter(|it| it.components().count() > 2));
+    }
+    folders.sort();
+    folders.dedup();
+    folders
+}
+
+/// A server that can't be tried: `explain` and the model's errors name it with its cause (MCP-4, T1-03).
+struct BrokenSource(Broken);
+
+impl ToolSource for BrokenSource {
+    fn name(&self) -> String {
+        format!("mcp:{}", text::one_line(&self.0.name, 64))
+    }
+
+    fn offers<'a>(&'a self, _run: &'a RunFacts) -> BoxFuture<'a, Vec<Offer>> {
+        let name = format!("mcp__{}__*", text::one_line(&self.0.name, 64));
+        let offer = Offer::withheld(name, WithheldBy::Source, self.0.why.clone());
+        Box::pin(async move { vec![offer] })
+    }
+}
+
+/// Definitions on disk, owner-only. A broken or missing entry is simply asked for again.
+struct DiskCache {
+    folder: PathBuf,
+}
+
+impl DefinitionCache for DiskCache {
+    fn load<'a>(&'a self, digest: &'a str) -> BoxFuture<'a, Option<Vec<u8>>> {
+        let path = self.folder.join(format!("{digest}.json"));
+        Box::pin(async move {
+            let read = move || host_files::state::read_bounded(&path, ENTRY_BYTES_MAX as u64).ok();
+            tokio::task::spawn_blocking(read).await.ok().flatten()
+        })
+    }
+
+    fn store<'a>(&'a self, digest: &'a str, bytes: Vec<u8>) -> BoxFuture<'a, ()> {
+        let folder = self.folder.clone();
+        let path = folder.join(format!("{digest}.json"));
+        Box::pin(async move {
+            let write = move || {
+                let done = host_files::state::ensure_private_dir(&folder)
+                    .and_then(|_| host_files::state::write_atomic(&path, &bytes, 0o600));
+                if let Err(error) = done {
+                    tracing::debug!(%error, "a server's definitions could not be cached");
+                }
+            };
+            let _ = tokio::task::spawn_blocking(write).await;
+        })
+    }
+}

@@ -1,0 +1,59 @@
+//! Every benchmark of the project: `host-bench list | NAME | all [--json]`.
+//!
+//! Each row stands beside a named peer or the raw operation, measured in the same run. Nothing here is
+//! asserted: figures go into the notes with their machine and date.
+
+#![allow(clippy::disallowed_methods, reason = "measurements start processes and open files of their own")]
+
+mod gate;
+mod process;
+mod row;
+
+use row::Row;
+use std::process::ExitCode;
+
+struct Bench {
+    name: &'static str,
+    about: &'static str,
+    run: fn() -> Vec<Row>,
+}
+
+const BENCHES: &[Bench] = &[
+    Bench {
+        name: "gate",
+        about: "one in-process call through the gate, with and without the record",
+        run: gate::run,
+    },
+    Bench {
+        name: "process",
+        about: "a fresh process: --help, the first answer, memory, sizes",
+        run: process::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let mut names: Vec<String> = std::env::args().skip(1).collect();
+    let json = names.iter().any(|it| it == "--json");
+    names.retain(|it| it != "--json");
+    let chosen: Vec<&Bench> = match names.first().map(String::as_str) {
+        None | Some("list") => {
+            for bench in BENCHES {
+                println!("{:<10} {}", bench.name, bench.about);
+            }
+            return ExitCode::SUCCESS;
+        }
+        Some("all") => BENCHES.iter().collect(),
+        Some(_) => BENCHES.iter().filter(|bench| names.iter().any(|name| name == bench.name)).collect(),
+    };
+    if chosen.is_empty() {
+        eprintln!("error: no benchmark has that name; `host-bench list` shows them");
+        return ExitCode::from(2);
+    }
+    let rows: Vec<Row> = chosen.iter().flat_map(|bench| (bench.run)()).collect();
+    if json {
+        println!("{}", serde_json::to_string_pretty(&rows).unwrap_or_default());
+    } else {
+        row::print(&rows);
+    }
+    ExitCode::SUCCESS
+}

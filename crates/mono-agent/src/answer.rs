@@ -1,0 +1,109 @@
+//! How the program answers: text for people, one JSON object for programs, and the exit code.
+
+use crate::args::Place;
+use host_app::OpenError;
+use host_app::operator::ClientError;
+use host_config::Finding;
+use host_vocab::{Code, Diagnostic, Kind};
+use serde::Serialize;
+use serde_json::json;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+/// Why a verb could not do its work.
+#[derive(Debug)]
+pub struct Failure {
+    /// What is wrong, most important first; never empty.
+    pub diagnostics: Vec<Diagnostic>,
+    code: u8,
+}
+
+impl Failure {
+    /// One reason. Misuse ends with 2, everything else with 1.
+    pub fn of(diagnostic: Diagnostic) -> Self {
+        let code = if diagnostic.kind == Kind::Usage { 2 } else { 1 };
+        Failure { diagnostics: vec![diagnostic], code }
+    }
+
+    /// The command was called wrongly.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::of(Diagnostic::new(Kind::Usage, Code::new("usage"), message))
+    }
+
+    /// The machine said no.
+    pub fn system(error: impl std::fmt::Display) -> Self {
+        Self::of(Diagnostic::new(Kind::Environment, Code::new("system"), error.to_string()))
+    }
+
+    /// The findings that keep an agent from starting. A file that was named and isn't there is misuse.
+    pub fn of_findings(findings: &[Finding]) -> Self {
+        let fatal: Vec<Diagnostic> =
+            findings.iter().filter(|it| it.fatal).map(|it| it.diagnostic.clone()).collect();
+        let misuse = fatal.iter().any(|it| it.kind == Kind::Usage);
+        Failure { diagnostics: fatal, code: if misuse { 2 } else { 1 } }
+    }
+
+    /// Tells it and gives the exit code.
+    pub fn tell(&self, json: bool) -> ExitCode {
+        if json {
+            let first = self.diagnostics.first();
+            let error = json!({
+                "ok": false,
+                "error": {
+                    "kind": first.map(|it| it.kind),
+                    "code": first.map(|it| it.code.clone()),
+                    "message": first.map(|it| it.message.clone()),
+                    "place": first.and_then(|it| it.place.clone()),
+                    "hints": first.map(|it| it.hints.clone()),
+                },
+                "all": self.diagnostics,
+            });
+            print_line(&error.to_string());
+        }
+        for diagnostic in &self.diagnostics {
+            eprintln!("error: {diagnostic}");
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        let misuse = error.0.iter().any(|it| it.kind == Kind::Usage);
+        Failure { diagnostics: error.0, code: if misuse { 2 } else { 1 } }
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        let code = match &error {
+            ClientError::Connect(_) => "not_running",
+            ClientError::Refused { .. } => "refused",
+            _ => "connection",
+        };
+        Self::of(Diagnostic::new(Kind::Environment, Code::new(code), error.to_string()))
+    }
+}
+
+/// Prints one line on standard output. A closed pipe ends the program quietly, as it should.
+pub fn print_line(line: &str) {
+    let mut out = std::io::stdout().lock();
+    if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
+        std::process::exit(0);
+    }
+}
+
+/// Prints an answer: one JSON object, or text made only where it is wanted.
+pub fn print<T: Serialize>(place: &Place, value: &T, text: impl FnOnce() -> String) {
+    if place.json {
+        print_line(&serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned()));
+    } else {
+        let text = text();
+        print_line(text.trim_end_matches('\n'));
+    }
+}
+
+/// Whether standard error may have colour.
+pub fn colour() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}

@@ -1,0 +1,231 @@
+//! What can be typed.
+
+use clap::{Args, Parser, Subcommand, ValueHint};
+use std::path::PathBuf;
+
+/// A self-hosted, always-on agent host: a folder with a config is an agent.
+#[derive(Debug, Parser)]
+#[command(
+    name = "mono-agent",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    /// Where the agent is.
+    #[command(flatten)]
+    pub place: Place,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Where the agent is, and how to answer.
+#[derive(Debug, Clone, Args)]
+pub struct Place {
+    /// The agent's folder
+    #[arg(long, short = 'C', global = true, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
+    pub agent: PathBuf,
+    /// The config file (default: mono-agent.config.json in the agent's folder)
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
+    /// A file of variables that fill unset ones (default: .env in the current folder, if it is there)
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub env_file: Option<PathBuf>,
+    /// Answer with one JSON object (run, logs: with JSON lines) and nothing else on standard output
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make this folder an agent: a config and an identity, never over what is there
+    #[command(visible_alias = "setup")]
+    Init(Init),
+    /// Talk to the agent
+    Chat(Chat),
+    /// One turn for scripts: the answer goes to standard output
+    Run(Run),
+    /// Keep the agent running (in the foreground, or detached)
+    Start(Start),
+    /// End a running agent in order
+    Stop,
+    /// End a running agent and bring it back
+    Restart {
+        /// Forget every session in between (memory and the log stay)
+        #[arg(long)]
+        clear_sessions: bool,
+    },
+    /// How a running agent is
+    Status,
+    /// What a detached agent printed
+    Logs(Logs),
+    /// Check the config and everything that it needs, and say what to do
+    #[command(visible_alias = "doctor")]
+    Validate,
+    /// Every setting with its value and where it comes from
+    Config {
+        /// Print the JSON Schema of the config file
+        #[arg(long, conflicts_with = "reference")]
+        schema: bool,
+        /// Print the reference page
+        #[arg(long)]
+        reference: bool,
+    },
+    /// What the model would see: names, descriptions, schemas
+    Tools(OnChannel),
+    /// Every tool: offered, or withheld and by whom
+    Explain(OnChannel),
+    /// Run one tool through the same gate as a run, without a model
+    Call(Call),
+    /// Attached MCP servers
+    #[command(subcommand)]
+    Mcp(Mcp),
+    /// The sandbox that commands run in
+    #[command(subcommand)]
+    Sandbox(Sandbox),
+    /// Completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// The host itself, below its supervisor
+    #[command(name = "__host", hide = true)]
+    Host(HostArgs),
+    /// The supervisor of a detached host
+    #[command(name = "__supervise", hide = true)]
+    Supervise(HostArgs),
+}
+
+/// `init`.
+#[derive(Debug, Args)]
+pub struct Init {
+    /// The model, such as anthropic:claude-sonnet-4-5
+    #[arg(long)]
+    pub model: Option<String>,
+    /// The agent's name
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Allow only these tools (comma-separated; empty = none) instead of all
+    #[arg(long, value_delimiter = ',', num_args = 0.., value_name = "TOOLS")]
+    pub allow: Option<Vec<String>>,
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// `chat`.
+#[derive(Debug, Args)]
+pub struct Chat {
+    /// The conversation to go on with
+    #[arg(long, default_value = "terminal:default")]
+    pub conversation: String,
+    /// Don't join a running host
+    #[arg(long)]
+    pub local: bool,
+}
+
+/// `run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// What to say; `-` = read it from standard input
+    pub prompt: String,
+    /// Go on with this conversation (default: a new one that stands alone)
+    #[arg(long)]
+    pub conversation: Option<String>,
+    /// Attach a file (again for more)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub attach: Vec<PathBuf>,
+    /// Don't join a running host
+    #[arg(long)]
+    pub local: bool,
+}
+
+/// `start`.
+#[derive(Debug, Args)]
+pub struct Start {
+    /// Go on in the background
+    #[arg(long, conflicts_with = "foreground")]
+    pub detach: bool,
+    /// Stay in the foreground (the default)
+    #[arg(long, short = 'f')]
+    pub foreground: bool,
+    /// Serve the web console on this port (read, and not served yet)
+    #[arg(long, value_name = "N")]
+    pub web_port: Option<u16>,
+}
+
+/// `logs`.
+#[derive(Debug, Args)]
+pub struct Logs {
+    /// Go on printing as it grows
+    #[arg(long, short = 'f')]
+    pub follow: bool,
+    /// How many of the newest lines (1 to 100000)
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub lines: u32,
+}
+
+/// `tools`, `explain`.
+#[derive(Debug, Args)]
+pub struct OnChannel {
+    /// The channel that the turn would come from
+    #[arg(long, default_value = "terminal")]
+    pub channel: String,
+}
+
+/// `call`.
+#[derive(Debug, Args)]
+pub struct Call {
+    /// The tool
+    pub tool: String,
+    /// Its arguments, a JSON object; `-` = read them from standard input
+    #[arg(default_value = "{}", conflicts_with = "input_file")]
+    pub arguments: String,
+    /// Read the arguments from a file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub input_file: Option<PathBuf>,
+    /// The channel whose surface is used
+    #[arg(long, default_value = "terminal")]
+    pub channel: String,
+    /// Don't join a running host
+    #[arg(long)]
+    pub local: bool,
+}
+
+/// `mcp …`.
+#[derive(Debug, Subcommand)]
+pub enum Mcp {
+    /// Every declared server: state, protocol, tools advertised and offered
+    List,
+    /// Connect to one server, list its tools, print timings
+    Test {
+        /// The server's name
+        name: String,
+    },
+}
+
+/// `sandbox …`.
+#[derive(Debug, Subcommand)]
+pub enum Sandbox {
+    /// Which engine is used, and what it enforces
+    Status,
+    /// Prove it: read and write inside, a secret beside, a denied write, the network
+    Check,
+}
+
+/// `__host`, `__supervise`.
+#[derive(Debug, Args)]
+pub struct HostArgs {
+    /// Whether a supervisor brings it back
+    #[arg(long)]
+    pub supervised: bool,
+    /// Where the web console is served
+    #[arg(long)]
+    pub web_port: Option<u16>,
+    /// Log to the agent's log file
+    #[arg(long)]
+    pub log_file: bool,
+}

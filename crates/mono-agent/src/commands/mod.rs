@@ -1,0 +1,16 @@
+//! One file for each verb.
+
+pub mod call;
+pub mod chat;
+pub mod completions;
+pub mod config;
+pub mod control;
+pub mod host;
+pub mod init;
+pub mod logs;
+pub mod mcp;
+pub mod run;
+pub mod sandbox;
+pub mod show;
+pub mod tools;
+pub mod validate;

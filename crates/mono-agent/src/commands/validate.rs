@@ -1,0 +1,36 @@
+//! `validate` (and `doctor`): what is right and what is not.
+
+use crate::answer::{Failure, print};
+use crate::args::Place;
+use crate::door::whereabouts;
+use host_app::validate;
+use host_config::Severity;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+pub async fn run(place: &Place) -> Result<ExitCode, Failure> {
+    let whereabouts = whereabouts(place)?;
+    // A file that was named and isn't there is misuse, not a report.
+    let loaded = host_app::load_agent(&whereabouts);
+    let misuse = loaded
+        .findings
+        .iter()
+        .any(|it| it.severity == Severity::Error && it.diagnostic.kind == host_vocab::Kind::Usage);
+    if misuse {
+        return Err(Failure::of_findings(&loaded.findings));
+    }
+    drop(loaded);
+    let report = validate(&whereabouts).await;
+    print(place, &report, || {
+        let mut text = String::new();
+        for section in &report.sections {
+            let status = format!("{:?}", section.status).to_lowercase();
+            let _infallible = writeln!(text, "{status:<8} {}", section.title);
+            for line in &section.lines {
+                let _infallible = writeln!(text, "         {}", line.replace('\n', "\n         "));
+            }
+        }
+        text
+    });
+    Ok(if report.ok { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}

@@ -1,0 +1,79 @@
+//! The command line: what was typed becomes one call of the host, and its answer becomes text or JSON.
+
+mod answer;
+mod args;
+mod commands;
+mod door;
+
+use answer::Failure;
+use args::{Cli, Command};
+use clap::Parser as _;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // A child of the sandbox starts as this program in a hidden mode; nothing may come before that.
+    if let Some(code) = host_sandbox::helper_main(std::env::args_os()) {
+        return code;
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
+        }
+    };
+    let json = cli.place.json;
+    match dispatch(cli) {
+        Ok(code) => code,
+        Err(failure) => failure.tell(json),
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
+    let place = &cli.place;
+    match cli.command {
+        Command::Completions { shell } => Ok(commands::completions::run(shell)),
+        Command::Init(init) => commands::init::run(place, &init),
+        Command::Config { schema, reference } => commands::config::run(place, schema, reference),
+        Command::Logs(logs) => commands::logs::run(place, &logs),
+        Command::Supervise(host) => commands::host::supervise(place, &host),
+        Command::Start(start) => commands::host::start(place, &start),
+        Command::Host(host) => on_threads(commands::host::run(place, &host)),
+        Command::Chat(chat) => on_threads(commands::chat::run(place, &chat)),
+        Command::Run(run) => on_threads(commands::run::run(place, &run)),
+        Command::Stop => on_one_thread(commands::control::stop(place)),
+        Command::Restart { clear_sessions } => {
+            on_one_thread(commands::control::restart(place, clear_sessions))
+        }
+        Command::Status => on_one_thread(commands::control::status(place)),
+        Command::Validate => on_threads(commands::validate::run(place)),
+        Command::Tools(on) => on_threads(commands::tools::tools(place, &on)),
+        Command::Explain(on) => on_threads(commands::tools::explain(place, &on)),
+        Command::Call(call) => on_threads(commands::call::run(place, call)),
+        Command::Mcp(mcp) => on_threads(commands::mcp::run(place, &mcp)),
+        Command::Sandbox(sandbox) => on_threads(commands::sandbox::run(place, &sandbox)),
+    }
+}
+
+/// Runs a verb that works: with as many threads as the machine has processors, at most four.
+fn on_threads<F: Future<Output = Result<ExitCode, Failure>>>(verb: F) -> Result<ExitCode, Failure> {
+    let threads = std::thread::available_parallelism().map_or(2, usize::from).min(4);
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    on(builder.worker_threads(threads), verb)
+}
+
+/// Runs a verb that only asks.
+fn on_one_thread<F: Future<Output = Result<ExitCode, Failure>>>(verb: F) -> Result<ExitCode, Failure> {
+    on(&mut tokio::runtime::Builder::new_current_thread(), verb)
+}
+
+fn on<F>(builder: &mut tokio::runtime::Builder, verb: F) -> Result<ExitCode, Failure>
+where
+    F: Future<Output = Result<ExitCode, Failure>>,
+{
+    let runtime = builder.enable_all().build().map_err(Failure::system)?;
+    let code = runtime.block_on(verb);
+    // Reading standard input can't be called off; nothing else may hold the end up either.
+    runtime.shutdown_background();
+    code
+}

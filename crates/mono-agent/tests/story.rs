@@ -1,0 +1,16 @@
+//! Whole-host stories: the built binary, real folders, the real sandbox, real servers.
+
+#![allow(clippy::disallowed_methods, reason = "stories prepare folders and start the built program")]
+
+mod story {
+    pub mod agent;
+    mod approvals;
+    mod canary;
+    mod commands;
+    mod config;
+    mod hosts;
+    mod machine_forms;
+    mod policy;
+    mod servers;
+    mod turns;
+}

@@ -1,0 +1,54 @@
+//! No secret in anything that is written or shown (QUA-5).
+
+use super::agent::Agent;
+use serde_json::json;
+
+const SHAPES: &[&str] = &[
+    "sk-zz-QRSTUVWX55667788.mnop_77ABcdefghij",
+    "ghp_0123456789abcdefghijABCDEFGHIJ012345",
+    "xoxb-123456789012-abcdefghijklmnop",
+    "AKIAIOSFODNN7EXAMPLE",
+];
+const CONFIGURED: &str = "canary-Wq7-configured-value-42";
+
+// QUA-5, T9-09
+#[test]
+fn planted_secrets_reach_no_file_and_no_listing() {
+    let all: Vec<&str> = SHAPES.iter().copied().chain([CONFIGURED]).collect();
+    let joined = all.join(" ");
+    let mut agent = Agent::scripted(
+        &[
+            json!({"text": format!("I saw {joined}"), "toolCalls": [
+                {"name": "Bash", "arguments": {"command": format!("printf '%s\\n' '{joined}'; cat keys.txt")}},
+                {"name": "Read", "arguments": {"file_path": "keys.txt"}},
+                {"name": "Read", "arguments": {"file_path": format!("missing-{CONFIGURED}")}},
+                {"name": "Write", "arguments": {"file_path": "copy.txt", "content": joined, (CONFIGURED): 1}},
+            ]}),
+            json!({"text": format!("The keys are {joined}")}),
+        ],
+        json!({}),
+    );
+    agent.env = vec![("SERVICE_API_TOKEN".into(), CONFIGURED.into())];
+    agent.write("keys.txt", &joined);
+    let answer =
+        agent.run(&["run", &format!("My key is {joined}"), "--conversation", "terminal:c", "--json"]).ends(0);
+    // What the model wrote goes to the person as it is; what is recorded or shown as activity does not.
+    for line in answer
+        .lines()
+        .iter()
+        .filter(|line| matches!(line["type"].as_str(), Some("call_started" | "call_settled")))
+    {
+        for secret in &all {
+            assert!(!line.to_string().contains(secret), "{secret} in {line}");
+        }
+    }
+    agent.run(&["run", "go", "--conversation", "terminal:c"]);
+    let everything = agent.state_bytes();
+    assert!(everything.iter().any(|(path, _)| path.ends_with("log.sqlite")), "there is a log");
+    for (path, bytes) in everything {
+        for secret in &all {
+            let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            assert!(!found, "{secret} in {}", path.display());
+        }
+    }
+}

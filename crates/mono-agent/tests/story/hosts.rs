@@ -1,0 +1,140 @@
+//! The process model: a running host, joining it, ending it, two processes on one agent (ENG-9).
+
+use super::agent::{Agent, eventually, program};
+use serde_json::json;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+struct Host(Child);
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn host(agent: &Agent) -> Host {
+    let mut command = agent.command(&["start"]);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let host = Host(command.spawn().unwrap());
+    eventually(Duration::from_secs(30), || agent.run(&["status", "--json"]).code == 0);
+    host
+}
+
+fn agent() -> Agent {
+    Agent::scripted(&[json!({"text": "hello"})], json!({}))
+}
+
+fn status(agent: &Agent) -> serde_json::Value {
+    agent.run(&["status", "--json"]).ends(0).json()
+}
+
+// ENG-9
+#[test]
+fn a_host_starts_answers_restarts_and_stops() {
+    let agent = agent();
+    assert_eq!(agent.run(&["status", "--json"]).ends(1).json()["ok"], false);
+    let mut host = host(&agent);
+    let first = status(&agent);
+    assert_eq!(first["ok"], true);
+    assert_eq!(agent.run(&["run", "hi"]).ends(0).stdout.trim(), "hello");
+    let done = agent.call("Glob", json!({"pattern": "*.md"}));
+    assert_eq!(done["settled"], "done", "{done}");
+    agent.run(&["restart"]).ends(0);
+    eventually(Duration::from_secs(30), || {
+        let answer = agent.run(&["status", "--json"]);
+        answer.code == 0 && answer.json()["generation"].as_u64() > first["generation"].as_u64()
+    });
+    assert_eq!(agent.run(&["run", "hi"]).ends(0).stdout.trim(), "hello");
+    agent.run(&["restart", "--clear-sessions"]).ends(0);
+    eventually(Duration::from_secs(30), || agent.run(&["status", "--json"]).code == 0);
+    agent.run(&["stop"]).ends(0);
+    eventually(Duration::from_secs(30), || host.0.try_wait().unwrap().is_some());
+    assert_eq!(agent.run(&["status", "--json"]).ends(1).json()["ok"], false);
+}
+
+#[test]
+fn a_second_host_is_refused_with_a_clear_message() {
+    let agent = agent();
+    let _host = host(&agent);
+    let second = agent.run(&["start"]).ends(1);
+    assert!(second.stderr.contains("already running"), "{}", second.stderr);
+}
+
+#[test]
+fn a_detached_host_goes_on_and_its_log_can_be_read() {
+    let agent = agent();
+    agent.run(&["start", "--detach"]).ends(0);
+    assert_eq!(status(&agent)["ok"], true);
+    let logs = agent.run(&["logs"]).ends(0);
+    assert!(!logs.stdout.is_empty());
+    for line in agent.run(&["logs", "--json"]).ends(0).lines() {
+        assert!(line.is_object());
+    }
+    agent.run(&["stop"]).ends(0);
+    eventually(Duration::from_secs(30), || agent.run(&["status"]).code == 1);
+}
+
+// ENG-9, ENG-7: a host that dies is brought back, and a run it was in is interrupted, once.
+#[test]
+fn a_killed_host_comes_back() {
+    let agent = agent();
+    let _host = host(&agent);
+    let before = status(&agent);
+    let pid = i32::try_from(before["pid"].as_i64().unwrap()).unwrap();
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    eventually(Duration::from_secs(30), || {
+        let answer = agent.run(&["status", "--json"]);
+        answer.code == 0 && answer.json()["pid"] != before["pid"]
+    });
+    agent.run(&["stop"]).ends(0);
+}
+
+// ENG-9: two processes on one agent.
+#[test]
+fn two_processes_work_on_one_agent_at_once() {
+    let agent = agent();
+    let runs: Vec<Child> =
+        (0..4).map(|_| agent.command(&["run", "hi", "--local", "--json"]).spawn().unwrap()).collect();
+    for run in runs {
+        let output = run.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+        let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        assert_eq!(last["status"], "succeeded");
+    }
+    let report = agent.run(&["validate", "--json"]).ends(0).json();
+    assert!(!report.to_string().contains("damaged"), "{report}");
+}
+
+// ENG-1: Ctrl-C ends a turn and leaves no process behind.
+#[test]
+fn an_interrupt_cancels_the_turn_and_its_commands() {
+    let marker = format!("{}", 30_000 + std::process::id() % 10_000);
+    let agent = Agent::scripted(
+        &[
+            json!({"toolCalls": [{"name": "Exec", "arguments": {"executable": "sleep", "args": [marker]}}]}),
+            json!({"text": "never"}),
+        ],
+        json!({}),
+    );
+    let child = agent.command(&["run", "wait", "--local", "--json"]).spawn().unwrap();
+    let running = || {
+        std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
+            std::fs::read(entry.path().join("cmdline"))
+                .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).starts_with(&format!("sleep\0{marker}")))
+        })
+    };
+    eventually(Duration::from_secs(30), running);
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!(last["status"], "cancelled");
+    eventually(Duration::from_secs(10), || !running());
+    assert!(program().exists());
+}
