@@ -9,6 +9,7 @@ pub mod files;
 pub mod http;
 pub mod kept;
 pub mod log;
+pub mod memory;
 pub mod model;
 pub mod operator;
 pub mod sessions;
