@@ -10,8 +10,10 @@ use host_ports::files::{
 };
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 
 /// One agent's folders, opened once. Shared by every tool, attachment and send (SBX-6).
 #[derive(Debug)]
@@ -81,7 +83,7 @@ impl Files for AgentFiles {
                 continue;
             }
             let text = name.to_string_lossy().into_owned();
-            if self.resolver.private.holds(&spot.real.join(&text)) {
+            if self.resolver.private.holds(&spot.real.join(OsStr::from_bytes(name.to_bytes()))) {
                 continue;
             }
             if entries.len() == entries_max {
@@ -153,11 +155,7 @@ pub(crate) fn regular(shown: &str, mode: u32) -> Result<(), FileError> {
 
 /// Opens the very object of a handle for reading. Without `/proc` the name is opened again and must be the
 /// same object.
-pub(crate) fn reopen(
-    handle: BorrowedFd<'_>,
-    parent: BorrowedFd<'_>,
-    name: &std::ffi::OsStr,
-) -> Result<OwnedFd, Errno> {
+pub(crate) fn reopen(handle: BorrowedFd<'_>, parent: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let own = format!("/proc/self/fd/{}", handle.as_raw_fd());
     match rustix::fs::open(own, flags, Mode::empty()) {

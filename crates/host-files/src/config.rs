@@ -14,7 +14,8 @@ pub struct FilesConfig {
     /// Names that are never written (SBX-1). A relative pattern holds at any depth; `*` and `?` stay in one
     /// segment, `**` crosses. Compared without regard to case and Unicode form.
     pub deny_write: Vec<String>,
-    /// Files and folders of the host's own: as if they were outside, wherever they lie.
+    /// Files and folders of the host's own: as if they were outside, wherever they lie. A root
+    /// that lies in one of them (the folder of attachments in the state folder) is the agent's all the same.
     pub private: Vec<PathBuf>,
     /// Other names of folders: (`/workspace`, the folder on this machine). What a model writes below the
     /// name is taken from the folder, and what is shown carries the name.

@@ -12,10 +12,12 @@ const LINK_SCAN_ENTRIES_MAX: usize = 100_000;
 #[derive(Debug, Default)]
 pub(crate) struct Private {
     paths: Vec<PathBuf>,
+    /// Roots that lie in a private folder (attachments in the state folder): what is in them is the agent's.
+    opened: Vec<PathBuf>,
 }
 
 impl Private {
-    pub(crate) fn new(paths: &[PathBuf], workspace: &Path) -> Self {
+    pub(crate) fn new(paths: &[PathBuf], workspace: &Path, roots: &[&Path]) -> Self {
         let mut all = Vec::new();
         for path in paths {
             let lexical = normal(&workspace.join(path));
@@ -25,12 +27,22 @@ impl Private {
                 all.push(real);
             }
         }
-        Private { paths: all }
+        let inside = |root: &&&Path| all.iter().any(|private| **root != private && root.starts_with(private));
+        let opened = roots.iter().filter(inside).map(|root| root.to_path_buf()).collect();
+        Private { paths: all, opened }
     }
 
     /// Whether a path is one of them or lies in one. Compared by whole components.
     pub(crate) fn holds(&self, path: &Path) -> bool {
-        self.paths.iter().any(|private| path.starts_with(private))
+        self.paths.iter().any(|private| {
+            let opened = |root: &PathBuf| root.starts_with(private) && path.starts_with(root);
+            path.starts_with(private) && !self.opened.iter().any(opened)
+        })
+    }
+
+    /// Whether a root reaches a path without a private folder in between.
+    pub(crate) fn lets_through(&self, root: &Path, path: &Path) -> bool {
+        self.paths.iter().all(|private| !path.starts_with(private) || root.starts_with(private))
     }
 
     /// Those below a folder.

@@ -81,12 +81,15 @@ impl Resolver {
                 roots.push(root);
             }
         }
+        let names: Vec<&Path> =
+            roots.iter().flat_map(|root| root.names.iter().map(PathBuf::as_path)).collect();
+        let private = Private::new(&config.private, &config.workspace, &names);
         let aliases = config.aliases.iter().map(|(name, folder)| (normal(Path::new(name)), normal(folder)));
         Ok(Resolver {
             roots,
             workspace: normal(&config.workspace),
             aliases: aliases.collect(),
-            private: Private::new(&config.private, &config.workspace),
+            private,
             deny: DenyWrite::new(&config.deny_write)?,
         })
     }
@@ -119,11 +122,10 @@ impl Resolver {
     /// Whether a spot may be written, by its text and by where it really is.
     pub(crate) fn check_write(&self, spot: &Spot) -> Result<(), FileError> {
         for path in [&spot.lexical, &spot.real] {
-            let root = self
-                .roots
-                .iter()
-                .filter(|root| root.write)
-                .find_map(|root| root.names.iter().find_map(|name| path.strip_prefix(name).ok()));
+            let names = self.roots.iter().filter(|root| root.write).flat_map(|root| &root.names);
+            let root = names
+                .filter(|name| self.private.lets_through(name, path))
+                .find_map(|name| path.strip_prefix(name).ok());
             let Some(below) = root else { return Err(FileError::ReadOnly { shown: spot.shown.clone() }) };
             if let Some(pattern) = self.deny.pattern_for(below, path) {
                 return Err(FileError::Denied { shown: spot.shown.clone(), pattern: pattern.to_owned() });
@@ -180,21 +182,25 @@ impl Resolver {
         self.workspace.join(given)
     }
 
-    /// The outermost root on the way of an absolute path, and what is left of the way. `..` before the root
-    /// goes by the text, because nothing outside of the roots is ever looked at.
+    /// The innermost root that an absolute path names, and what is left of the path. `..` before the root goes
+    /// by the text, because nothing outside of the roots is ever looked at.
     fn enter(&self, parts: Vec<OsString>) -> Option<(usize, VecDeque<OsString>)> {
         let mut here = PathBuf::from("/");
         let mut left = VecDeque::from(parts);
+        let mut found = None;
         loop {
-            let at_root = |root: &Root| root.names.contains(&here);
-            if let Some(index) = self.roots.iter().position(at_root) {
-                return Some((index, left));
+            if let Some(index) = self.roots.iter().position(|root| root.names.contains(&here)) {
+                found = Some((index, left.clone()));
             }
-            let part = left.pop_front()?;
-            if part == ".." {
-                here.pop();
-            } else {
-                here.push(part);
+            match left.pop_front() {
+                None => return found,
+                Some(part) if part == ".." => {
+                    if found.is_some() {
+                        return found;
+                    }
+                    here.pop();
+                }
+                Some(part) => here.push(part),
             }
         }
     }

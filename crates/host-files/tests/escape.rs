@@ -190,6 +190,31 @@ fn private_folders_are_as_if_outside() {
 }
 
 #[test]
+fn a_root_in_a_private_folder_is_the_agents() {
+    let world = world();
+    fs::create_dir_all(world.app.join(".state/attachments/turn")).unwrap();
+    fs::write(world.app.join(".state/attachments/turn/a.txt"), "attached").unwrap();
+    let config = FilesConfig {
+        read_roots: vec![world.app.clone(), world.app.join(".state/attachments")],
+        private: vec![world.app.join(".state")],
+        ..FilesConfig::workspace(&world.app)
+    };
+    let files = AgentFiles::new(&config).unwrap();
+    let path = world.app.join(".state/attachments/turn/a.txt");
+    for path in [path.to_str().unwrap(), ".state/attachments/turn/a.txt"] {
+        let read = files.open(path).map(|mut opened| opened.read_whole(99).unwrap());
+        assert_eq!(read.unwrap(), b"attached", "{path}");
+    }
+    for path in [".state/db", ".state/attachments/../db", ".state", ".state/attachments/../../../other/x"] {
+        assert!(matches!(files.open(path), Err(FileError::Outside { .. })), "{path}");
+    }
+    assert!(matches!(
+        files.write(".state/attachments/new", b"", Expect::Any),
+        Err(FileError::ReadOnly { .. })
+    ));
+}
+
+#[test]
 fn a_hard_link_is_read_and_is_replaced_alone() {
     let world = world();
     fs::hard_link(world.w.join("other/x"), world.app.join("hard")).unwrap();

@@ -16,7 +16,7 @@ mod patch;
 mod plan;
 mod prepared;
 
-use crate::file_access::{WRITE_CODES, blocking, counted, failed, is_binary};
+use crate::file_access::{WRITE_CODES, blocking, counted, failed, failed_with_hint, is_binary};
 use crate::shape::{body_start, bom_len};
 use host_ports::files::{Expect, FileError, Files};
 use host_surface::{Admitted, Belongs, Decl, Tool, ToolError, ToolOutput};
@@ -172,11 +172,13 @@ fn prepare(
     path: &str,
     wanted: &[Wanted],
 ) -> Result<Prepared, ToolError> {
-    let mut opened = files.open(path).map_err(|err| match err {
-        FileError::NotFound { shown } => {
-            ToolError::new("not_found", format!("{shown}: no such file; use Write to create it"))
+    let mut opened = files.open(path).map_err(|err| {
+        let missing = matches!(err, FileError::NotFound { .. });
+        let mut error = failed_with_hint(files, err);
+        if missing {
+            error.message.push_str("; use Write to create a file");
         }
-        other => failed(other),
+        error
     })?;
     let before = opened.read_whole(EDIT_BYTES_MAX).map_err(failed)?;
     let shown = opened.shown;
@@ -242,12 +244,12 @@ fn preview(prepared: &PreparedEdits, edit: Prepared) -> ToolOutput {
     let (report, patch) = (edit.report.clone(), edit.patch.clone());
     let id = prepared.keep(edit);
     let text = format!(
-        "Preview of {shown}, nothing is written: {report}\nTo write it: apply \"{id}\" (once, while the file is \
+        "previewed {shown}, nothing is written: {report}\nTo write it: apply \"{id}\" (once, while the file is \
          unchanged).\n{}",
         patch.text
     );
     ToolOutput::text(text).with_structured(json!({
-        "file": shown, "change": "preview", "applyId": id, "lines_added": patch.added, "lines_removed": patch.removed,
+        "file": shown, "change": "previewed", "applyId": id, "lines_added": patch.added, "lines_removed": patch.removed,
     }))
 }
 

@@ -1,7 +1,10 @@
 //! What the file tools share: the blocking thread, and the words for what went wrong.
 
-use host_ports::files::{FileError, OUTSIDE};
+use host_ports::files::{FileError, Files, OUTSIDE};
 use host_surface::{ToolError, codes};
+
+/// How many names of a folder are compared with one that isn't there.
+const HINT_ENTRIES_MAX: usize = 2_000;
 
 /// The codes of [`FileError`], for the declarations of tools that read.
 pub(crate) const READ_CODES: &[&str] = &[
@@ -91,6 +94,25 @@ pub(crate) fn failed(err: FileError) -> ToolError {
         FileError::Io { .. } => ("io_error", err.to_string()),
     };
     ToolError::new(code, message)
+}
+
+/// The same, with a name of the folder that may have been meant where nothing is there.
+pub(crate) fn failed_with_hint(files: &dyn Files, err: FileError) -> ToolError {
+    let FileError::NotFound { shown } = &err else { return failed(err) };
+    let hint = nearest_name(files, shown).map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+    ToolError::new("not_found", format!("{err}{hint}"))
+}
+
+fn nearest_name(files: &dyn Files, shown: &str) -> Option<String> {
+    let (folder, name) = shown.rsplit_once('/').unwrap_or((".", shown));
+    let folder = if folder.is_empty() { "/" } else { folder };
+    let entries = files.list(folder, HINT_ENTRIES_MAX).ok()?.entries;
+    let wanted = name.to_lowercase();
+    let scored =
+        entries.iter().map(|entry| (strsim::jaro_winkler(&entry.name.to_lowercase(), &wanted), entry));
+    let (score, entry) = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let near = host_vocab::text::one_line(&entry.name, 255);
+    (score > 0.85).then(|| if folder == "." { near } else { format!("{folder}/{near}") })
 }
 
 /// Whether bytes are no text: a NUL, or a tenth of control characters in a sample of the beginning.

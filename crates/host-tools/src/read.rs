@@ -9,7 +9,7 @@ mod outline;
 mod pdf;
 mod window;
 
-use crate::file_access::{READ_CODES, blocking, counted, failed, is_binary};
+use crate::file_access::{READ_CODES, blocking, counted, failed, failed_with_hint, is_binary};
 use crate::shape::bom_len;
 use host_ports::CancellationToken;
 use host_ports::files::{Files, OpenedFile};
@@ -82,7 +82,7 @@ impl Tool for ReadTool {
 }
 
 fn read(files: &dyn Files, input: &ReadInput, cancel: &CancellationToken) -> Result<ToolOutput, ToolError> {
-    let mut opened = files.open(&input.file_path).map_err(failed)?;
+    let mut opened = files.open(&input.file_path).map_err(|err| failed_with_hint(files, err))?;
     let sample = sample(&mut opened)?;
     if sample.is_empty() {
         return Ok(ToolOutput::text(format!("{} is empty (0 bytes)", opened.shown)));

@@ -120,6 +120,16 @@ async fn binary_files_are_named_by_kind_and_size() {
 }
 
 #[tokio::test]
+async fn a_name_that_is_not_there_gets_a_hint() {
+    let agent = Agent::new().await;
+    agent.put("src/main.rs", "x");
+    let (_, text) = agent.fails("Read", json!({"file_path":"src/Main.rs"})).await;
+    assert!(text.ends_with("did you mean src/main.rs?"), "{text}");
+    let (_, text) = agent.fails("Read", json!({"file_path":"none/at/all"})).await;
+    assert!(text.ends_with("no such file or folder"), "{text}");
+}
+
+#[tokio::test]
 async fn pictures_are_told_by_their_bytes() {
     let agent = Agent::new().await;
     agent.put("a.txt", b"\x89PNG\r\n\x1a\nrest");
