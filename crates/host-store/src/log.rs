@@ -13,7 +13,7 @@ use crate::{chain::Chain, connection, lookup, opening, row, runs, turns};
 use host_event::{NewEvent, StoredEvent};
 use host_ports::BoxFuture;
 use host_ports::log::{Log, LogError, PastTurn};
-use host_vocab::{ConversationId, RunId};
+use host_vocab::{CallId, ConversationId, RunId};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -205,6 +205,32 @@ impl EventLog {
         self.search.query(scope, query, limit)
     }
 
+    /// One event, such as a hit of [`EventLog::search_text`]. Blocks shortly.
+    ///
+    /// # Errors
+    /// See [`LogError`].
+    pub fn event(&self, seq: u64) -> Result<Option<StoredEvent>, LogError> {
+        let seq = i64::try_from(seq).unwrap_or(i64::MAX);
+        let found = self.core.read(|conn| select(conn, "?1 + ?2", (seq, 0, 1)))?;
+        Ok(found.into_iter().next())
+    }
+
+    /// The events of the calls with this name, in order, at most `events_max` behind `after_seq`. Two
+    /// conversations may have calls of the same name: look at the scope. Blocks shortly.
+    ///
+    /// # Errors
+    /// See [`LogError`].
+    pub fn call_events(
+        &self,
+        call: &CallId,
+        after_seq: u64,
+        events_max: usize,
+    ) -> Result<Vec<StoredEvent>, LogError> {
+        let after = i64::try_from(after_seq).unwrap_or(i64::MAX);
+        let max = i64::try_from(events_max.min(EVENTS_MAX)).unwrap_or(0);
+        self.core.read(|conn| select(conn, lookup::OF_CALL, (call.as_str(), after, max)))
+    }
+
     /// How many events the full-text index is behind the log.
     ///
     /// # Errors
@@ -371,6 +397,20 @@ where
     }
 }
 
+/// The events whose sequences a query gives, in their order; `?3` is how many at most.
+fn select(conn: &Connection, seqs: &str, values: impl rusqlite::Params) -> Result<Vec<StoredEvent>, Failure> {
+    let columns = row::COLUMNS;
+    let mut events = conn.prepare_cached(&format!(
+        "SELECT {columns} FROM events WHERE seq IN ({seqs}) ORDER BY seq LIMIT ?3"
+    ))?;
+    let mut rows = events.query(values)?;
+    let mut found = Vec::new();
+    while let Some(event) = rows.next()? {
+        found.push(row::stored(event)?);
+    }
+    Ok(found)
+}
+
 fn stopped() -> LogError {
     LogError::Failed("the runtime stopped under it".to_owned())
 }
@@ -411,20 +451,7 @@ impl Log for EventLog {
         let (core, run) = (self.core.clone(), run.clone());
         let after = i64::try_from(after_seq).unwrap_or(i64::MAX);
         let max = i64::try_from(events_max.min(EVENTS_MAX)).unwrap_or(0);
-        let work = move || {
-            core.read(|conn| {
-                let (columns, of_run) = (row::COLUMNS, lookup::OF_RUN);
-                let mut events = conn.prepare_cached(&format!(
-                    "SELECT {columns} FROM events WHERE seq IN ({of_run}) ORDER BY seq LIMIT ?3"
-                ))?;
-                let mut rows = events.query((run.as_str(), after, max))?;
-                let mut found = Vec::new();
-                while let Some(event) = rows.next()? {
-                    found.push(row::stored(event)?);
-                }
-                Ok(found)
-            })
-        };
+        let work = move || core.read(|conn| select(conn, lookup::OF_RUN, (run.as_str(), after, max)));
         Box::pin(blocking(work, stopped))
     }
 

@@ -15,6 +15,12 @@ pub(crate) const OF_RUN: &str = "
   UNION ALL
   SELECT seq FROM events WHERE seq > max(?2, (SELECT upto FROM looked_up)) AND run = ?1";
 
+/// The sequences of the events behind `?2` of the calls named `?1`.
+pub(crate) const OF_CALL: &str = "
+  SELECT seq FROM call_events WHERE call = ?1 AND seq > ?2
+  UNION ALL
+  SELECT seq FROM events WHERE seq > max(?2, (SELECT upto FROM looked_up)) AND call = ?1";
+
 /// Whether the append that ends with this event fills the tables.
 pub(crate) fn is_due(seq: u64) -> bool {
     seq.is_multiple_of(EVERY)
@@ -38,4 +44,26 @@ pub(crate) fn fill(conn: &Connection) -> rusqlite::Result<()> {
 pub(crate) fn rebuild(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute_batch("DELETE FROM run_events; DELETE FROM call_events; UPDATE looked_up SET upto = 0;")?;
     fill(conn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_looked_through_but_the_end() {
+        // RUN-11
+        let conn = crate::schema::in_memory();
+        for seqs in [OF_RUN, OF_CALL] {
+            let sql = format!(
+                "EXPLAIN QUERY PLAN SELECT body FROM events WHERE seq IN ({seqs}) ORDER BY seq LIMIT 9"
+            );
+            let mut plan = conn.prepare(&sql).unwrap();
+            let steps: Vec<String> =
+                plan.query_map(("a", 0), |row| row.get(3)).unwrap().collect::<Result<_, _>>().unwrap();
+            let scans: Vec<_> = steps.iter().filter(|step| step.starts_with("SCAN events")).collect();
+            assert!(scans.is_empty(), "{steps:?}");
+            assert!(steps.iter().any(|step| step.contains("PRIMARY KEY (rowid>?)")), "{steps:?}");
+        }
+    }
 }

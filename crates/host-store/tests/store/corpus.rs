@@ -1,5 +1,6 @@
 //! Logs of earlier programs, which every later one opens. `tests/corpus/*.sql` hold them as SQL; their key is
-//! 32 times the byte 7. A file there is never changed; a new schema or a new form of a body adds one.
+//! 32 times the byte 7. A file there is never changed; a new schema or a new form of a body adds one: the dump
+//! of a log that the program of that day wrote.
 
 use crate::events::*;
 use host_event::Fact;

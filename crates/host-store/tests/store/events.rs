@@ -160,6 +160,28 @@ fn a_run_is_found_whole_on_both_sides_of_the_lookup_mark() {
 }
 
 #[test]
+fn a_call_and_a_single_event_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = open(dir.path());
+    let (call, other) = (CallId::parse("toolu_1").unwrap(), CallId::parse("toolu_2").unwrap());
+    for n in 0..100 {
+        let scope = Scope::of_run(&conversation("tui:a"), &run("r"));
+        let scope = scope.call(if n % 50 == 7 { &call } else { &other });
+        append(&log, vec![event(&warning(&n.to_string()), scope, n)]).unwrap();
+    }
+    let seqs = |after, max| {
+        let events = log.call_events(&call, after, max).unwrap();
+        events.iter().map(|event| event.seq).collect::<Vec<_>>()
+    };
+    assert_eq!((seqs(0, 9), seqs(0, 1), seqs(8, 9)), (vec![8, 58], vec![8], vec![58]));
+    assert_eq!(log.event(58).unwrap().and_then(|event| event.scope.call), Some(call));
+    assert_eq!(
+        (log.event(0).unwrap(), log.event(101).unwrap(), log.event(u64::MAX).unwrap()),
+        (None, None, None)
+    );
+}
+
+#[test]
 fn the_file_is_set_up_before_its_first_table_and_is_the_owners_alone() {
     let dir = tempfile::tempdir().unwrap();
     let store = dir.path().join("new").join("store");
