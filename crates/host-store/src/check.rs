@@ -1,7 +1,7 @@
 //! The full check of a log: by `doctor`, and in the background after an unclean stop.
 
 use crate::chain::{self, ChainReport};
-use crate::log::{Core, lock};
+use crate::store_core::{Core, lock};
 use host_ports::log::LogError;
 use rusqlite::{Connection, InterruptHandle};
 use std::sync::atomic::Ordering;

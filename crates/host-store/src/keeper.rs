@@ -1,6 +1,6 @@
 //! Checkpoints, on a thread of their own, so that no append ever waits for the disk.
 
-use crate::log::{Core, lock};
+use crate::store_core::{Core, lock};
 use crate::{connection, schema};
 use rusqlite::Connection;
 use std::sync::atomic::{AtomicUsize, Ordering};

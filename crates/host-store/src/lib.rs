@@ -14,6 +14,7 @@ mod append;
 mod chain;
 mod check;
 mod connection;
+
 mod failure;
 mod folder;
 mod held;
@@ -32,6 +33,7 @@ mod schema;
 mod search;
 mod search_text;
 mod search_worker;
+mod store_core;
 mod turns;
 mod vault;
 mod wal_tail;

@@ -1,28 +1,26 @@
 //! The event log: opening, appending, reading, closing.
 
-use crate::append::{self, Tail};
+use crate::append;
 use crate::check::CheckState;
-use crate::failure::{Failure, log_error};
-use crate::held::Held;
+use crate::failure::Failure;
 use crate::keeper::Keeper;
 use crate::lock::LockFile;
 use crate::search::SearchIndex;
 use crate::search_worker::SearchWorker;
+use crate::store_core::{Core, blocking, lock};
 use crate::{BackgroundCheck, FullCheck, OpenError, RunQuery, RunSummary, SearchError, SearchScope};
-use crate::{chain::Chain, connection, lookup, opening, row, runs, turns};
+use crate::{connection, lookup, opening, row, runs, turns};
 use host_event::{NewEvent, StoredEvent};
 use host_ports::BoxFuture;
 use host_ports::log::{Log, LogError, PastTurn};
 use host_vocab::{CallId, ConversationId, RunId};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 /// The most events of one read.
 const EVENTS_MAX: usize = 10_000;
-/// How many idle connections for reading are kept.
-const READERS_MAX: usize = 4;
 
 /// What an acknowledged event survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,28 +73,6 @@ pub struct OpenReport {
     pub torn_bytes: u64,
 }
 
-/// What the log's own threads and calls share.
-pub(crate) struct Core {
-    pub(crate) dir: PathBuf,
-    pub(crate) path: PathBuf,
-    pub(crate) durability: Durability,
-    pub(crate) vfs: Option<&'static str>,
-    pub(crate) chain: Chain,
-    pub(crate) closed: AtomicBool,
-    writer: Mutex<Option<Writer>>,
-    /// How many callers wait for another process while they hold the writer.
-    waiting: AtomicUsize,
-    readers: Mutex<Vec<Connection>>,
-    /// Last: it goes after every connection.
-    _held: Held,
-}
-
-/// The connection that writes, and the end of the chain as it saw it last.
-struct Writer {
-    conn: Connection,
-    tail: Option<Tail>,
-}
-
 /// The one append-only log of an agent, in SQLite. See [`Log`].
 ///
 /// Several processes may have the same log open; their appends queue. Dropping it closes it.
@@ -117,32 +93,22 @@ impl EventLog {
     /// # Errors
     /// Names the file and the way out. An unreadable database is never recreated or overwritten.
     pub fn open(options: OpenOptions) -> Result<EventLog, OpenError> {
-        let opened = opening::open(&options)?;
-        let core = Arc::new(Core {
-            dir: options.dir,
-            path: opened.path,
-            durability: options.durability,
-            vfs: options.vfs,
-            chain: opened.chain,
-            closed: AtomicBool::new(false),
-            writer: Mutex::new(Some(Writer { conn: opened.writer, tail: None })),
-            waiting: AtomicUsize::new(0),
-            readers: Mutex::default(),
-            _held: opened.held,
-        });
+        let mut opened = opening::open(&options)?;
+        let (report, opener, search_wanted) = (opened.report.clone(), opened.opener.take(), options.search);
+        let core = Arc::new(Core::new(options, opened));
         let search = Arc::new(SearchIndex::new(core.clone()));
         let check = Arc::new(CheckState::default());
-        if opened.report.unclean {
+        if report.unclean {
             check.start(core.clone());
         }
         Ok(EventLog {
             keeper: Keeper::start(core.clone()),
-            worker: SearchWorker::start(search.clone(), options.search),
+            worker: SearchWorker::start(search.clone(), search_wanted),
             core,
-            report: opened.report,
+            report,
             search,
             check,
-            opener: Mutex::new(Some(opened.opener)),
+            opener: Mutex::new(opener),
         })
     }
 
@@ -273,13 +239,7 @@ impl EventLog {
         self.worker.stop();
         self.keeper.stop();
         self.search.close();
-        lock(&self.core.readers).clear();
-        let writer = lock(&self.core.writer).take();
-        // The last connection of all moves everything into the log's file and removes the write-ahead one.
-        let closed = match writer {
-            Some(writer) => writer.conn.close().map_err(|(_, error)| log_error(&error)),
-            None => Ok(()),
-        };
+        let closed = self.core.close();
         drop(lock(&self.opener).take());
         closed
     }
@@ -290,110 +250,6 @@ impl Drop for EventLog {
         if let Err(error) = self.close() {
             tracing::warn!(%error, "the log did not close in order");
         }
-    }
-}
-
-impl Core {
-    /// Appends on the calling thread. `Err(None)` where another process holds the lock and waiting would
-    /// block the caller.
-    fn append_inline(&self, events: &[NewEvent]) -> Result<(u64, usize), Option<LogError>> {
-        if self.waiting.load(Ordering::Acquire) > 0 {
-            return Err(None);
-        }
-        let mut writer = lock(&self.writer);
-        let writer = writer.as_mut().ok_or(Some(LogError::Closed))?;
-        self.append_on(writer, events).map_err(|failure| {
-            if failure.is_busy() { None } else { Some(failure.into_log_error(&writer.conn)) }
-        })
-    }
-
-    fn append_on(&self, writer: &mut Writer, events: &[NewEvent]) -> Result<(u64, usize), Failure> {
-        // A failure may come after the disk has it: then the end is read again.
-        let known = writer.tail.take();
-        let (tail, bytes) = append::append(&writer.conn, &self.chain, events, known)?;
-        writer.tail = Some(tail);
-        Ok((tail.0, bytes))
-    }
-
-    /// Appends, and waits for other processes and for the disk.
-    fn append_patiently(&self, events: &[NewEvent]) -> Result<(u64, usize), LogError> {
-        self.patiently(|writer| self.append_on(writer, events))
-    }
-
-    /// Runs `work` on the writing connection, and waits for other processes.
-    pub(crate) fn write<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<T, Failure>,
-    ) -> Result<T, LogError> {
-        self.patiently(|writer| work(&writer.conn))
-    }
-
-    fn patiently<T>(&self, work: impl FnOnce(&mut Writer) -> Result<T, Failure>) -> Result<T, LogError> {
-        self.waiting.fetch_add(1, Ordering::AcqRel);
-        let mut writer = lock(&self.writer);
-        let done = match writer.as_mut() {
-            None => Err(LogError::Closed),
-            Some(writer) => {
-                let patience = writer.conn.busy_timeout(connection::LONG_BUSY).map_err(Failure::from);
-                let done = patience.and_then(|()| work(writer));
-                let done = done.map_err(|failure| failure.into_log_error(&writer.conn));
-                // Setting it can't fail on an open connection; if it did, appends would only wait longer.
-                let _ = writer.conn.busy_timeout(connection::INLINE_BUSY);
-                done
-            }
-        };
-        drop(writer);
-        self.waiting.fetch_sub(1, Ordering::AcqRel);
-        done
-    }
-
-    /// Runs `work` on a reading connection.
-    pub(crate) fn read<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<T, Failure>,
-    ) -> Result<T, LogError> {
-        if self.closed.load(Ordering::SeqCst) {
-            return Err(LogError::Closed);
-        }
-        let idle = lock(&self.readers).pop();
-        let conn = match idle {
-            Some(conn) => conn,
-            None => self.reader().map_err(|error| log_error(&error))?,
-        };
-        let done = work(&conn).map_err(|failure| failure.into_log_error(&conn));
-        let mut readers = lock(&self.readers);
-        if readers.len() < READERS_MAX && !self.closed.load(Ordering::SeqCst) {
-            readers.push(conn);
-        }
-        done
-    }
-
-    /// A new connection for reading.
-    pub(crate) fn reader(&self) -> rusqlite::Result<Connection> {
-        let conn = connection::open(&self.path, self.vfs)?;
-        connection::prepare_reader(&conn)?;
-        Ok(conn)
-    }
-}
-
-/// Locks, and goes on after a panic elsewhere: what the mutexes guard here is whole between calls.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Runs what blocks where blocking is allowed: on the runtime's own threads for it, or right here where
-/// there is no runtime.
-pub(crate) async fn blocking<T, E>(
-    work: impl FnOnce() -> Result<T, E> + Send + 'static,
-    gone: impl FnOnce() -> E,
-) -> Result<T, E>
-where
-    T: Send + 'static,
-    E: Send + 'static,
-{
-    match tokio::runtime::Handle::try_current() {
-        Ok(runtime) => runtime.spawn_blocking(work).await.unwrap_or_else(|_| Err(gone())),
-        Err(_) => work(),
     }
 }
 

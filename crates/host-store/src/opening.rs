@@ -20,7 +20,7 @@ pub(crate) struct Opened {
     pub(crate) chain: Chain,
     pub(crate) writer: Connection,
     pub(crate) held: Held,
-    pub(crate) opener: LockFile,
+    pub(crate) opener: Option<LockFile>,
     pub(crate) report: OpenReport,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn open(options: &OpenOptions) -> Result<Opened, OpenError> {
     // Only now: had a check failed, the next opening must still know of the unclean stop.
     dead.forget();
     drop(gate);
-    Ok(Opened { path, chain, writer, held, opener, report })
+    Ok(Opened { path, chain, writer, held, opener: Some(opener), report })
 }
 
 /// The key first, the file second: a file without its key is an error, a key without its file is a new log.

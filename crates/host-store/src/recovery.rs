@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::incarnation::{is_id, lock_path, locks};
 use crate::lock::LockFile;
-use crate::log::Core;
+use crate::store_core::Core;
 use crate::{append, folder};
 use host_event::{Fact, NewEvent, Scope};
 use host_ports::log::LogError;

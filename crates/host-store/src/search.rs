@@ -2,8 +2,8 @@
 
 use crate::failure::log_error;
 use crate::held::Held;
-use crate::log::{Core, lock};
 use crate::search_text::text_of;
+use crate::store_core::{Core, lock};
 use crate::{connection, folder, row, schema};
 use host_ports::log::LogError;
 use host_vocab::ConversationId;

@@ -1,7 +1,7 @@
 //! The thread that keeps the full-text index up, outside the way of appends.
 
-use crate::log::lock;
 use crate::search::SearchIndex;
+use crate::store_core::lock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};

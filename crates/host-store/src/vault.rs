@@ -3,7 +3,7 @@
 use crate::failure::log_error;
 use crate::held::Held;
 use crate::key::{self, Key};
-use crate::log::{blocking, lock};
+use crate::store_core::{blocking, lock};
 use crate::{Durability, OpenError, connection, folder, schema};
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
