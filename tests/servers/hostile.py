@@ -49,7 +49,8 @@ def tool(name, schema=None, **more):
 
 
 BASE = [tool("ping"), tool("echo"), tool("env")]
-STATE = {"tools": None}
+STATE = {"tools": None, "listening": None}
+SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 
 def tools():
@@ -69,6 +70,8 @@ def tools():
             "not even an object",
         ]
     if MODE == "changing":
+        return BASE + [tool("start")]
+    if MODE == "modern-listen":
         return BASE + [tool("start")]
     if MODE == "schema-change":
         return BASE + [tool("shift", {"type": "object", "properties": {"a": {"type": "string"}}})]
@@ -166,7 +169,10 @@ def call(request):
     if name == "start":
         STATE["tools"] = BASE + [tool("step")]
         reply(request, text("started"))
-        return send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        changed = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+        if MODE == "modern-listen":
+            changed["params"] = {"_meta": {SUBSCRIPTION: STATE["listening"]}}
+        return send(changed)
     if name == "shift":
         STATE["tools"] = BASE + [tool("shift", {"type": "object", "properties": {"b": {"type": "number"}}})]
         reply(request, text("shifted"))
@@ -205,11 +211,11 @@ def discover(request):
         return None
     if MODE == "dies-on-probe":
         sys.exit(3)
-    if MODE in ("modern", "late-modern"):
+    if MODE in ("modern", "late-modern", "modern-listen"):
         if MODE == "late-modern":
             time.sleep(float(ARGUMENT or "1"))
         return reply(request, {
-            "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
+            "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {"listChanged": MODE == "modern-listen"}},
             "instructions": "USAGE-MARK: modern.", "ttlMs": 0, "cacheScope": "private",
         })
     return fail(request, -32601, "unknown method")
@@ -249,6 +255,10 @@ def main():
             list_tools(request)
         elif method == "tools/call":
             call(request)
+        elif method == "subscriptions/listen" and MODE == "modern-listen":
+            STATE["listening"] = request["id"]
+            send({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
+                  "params": {"_meta": {SUBSCRIPTION: request["id"]}, "notifications": {"toolsListChanged": True}}})
         elif method == "ping":
             reply(request, {})
         elif "id" in request:

@@ -9,7 +9,7 @@ use host_ports::CancellationToken;
 use host_surface::ProgressSink;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, DiscoverRequest, DiscoverRequestParams,
-    ListToolsRequest, PaginatedRequestParams, PingRequest, ProtocolVersion, RequestId,
+    ListToolsRequest, PaginatedRequestParams, PingRequest, ProtocolVersion, RequestId, SubscriptionFilter,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, RunningService, ServiceError};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
@@ -23,6 +23,8 @@ use tokio::time::Instant;
 
 /// The most pages of one list.
 const PAGES_MAX: usize = 500;
+/// How often a subscription is opened on one connection.
+const SUBSCRIPTIONS_MAX: u32 = 6;
 /// How long an answer may still come in after the connection closed.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 /// How long telling the server of a cancellation may take.
@@ -271,6 +273,30 @@ impl Connection {
         let answered = tokio::time::timeout(LIVENESS, handle.rx).await.is_ok();
         self.exchange.abandon(&id);
         !answered
+    }
+
+    /// Subscribes to changes of the list where the newest revision wants that (MCP-13), until the connection
+    /// ends or the server keeps ending the subscription.
+    pub(crate) async fn follow_list(&self) {
+        let announces = self
+            .peer
+            .peer_info()
+            .and_then(|info| info.capabilities.tools.as_ref().and_then(|tools| tools.list_changed));
+        if self.route != Route::Modern || announces != Some(true) {
+            return;
+        }
+        for opened in 0..SUBSCRIPTIONS_MAX {
+            let filter = SubscriptionFilter::builder().tools_list_changed().build();
+            let Ok(mut subscription) = self.peer.listen(filter).await else { return };
+            if opened > 0 {
+                // What changed while nobody listened is not told again.
+                self.list_changed.notify_one();
+            }
+            while let Ok(Some(_)) = subscription.next().await {
+                self.list_changed.notify_one();
+            }
+            tokio::time::sleep(Duration::from_secs(1 << opened)).await;
+        }
     }
 
     /// Closes it politely and leaves nothing behind. Bounded by the transport's own graces.

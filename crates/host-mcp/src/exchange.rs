@@ -171,14 +171,12 @@ impl Exchange {
         bytes: u64,
     ) -> Option<ServerJsonRpcMessage> {
         let mut slots = self.slots();
-        let named = id_in(head).or_else(|| id_in(tail)).map(NumberOrString::Number);
-        let id = match named.filter(|id| slots.contains_key(id)) {
-            Some(id) => id,
-            None if slots.len() == 1 => slots.keys().next().cloned()?,
-            None => {
-                drop(slots);
-                return self.note_noise(&String::from_utf8_lossy(head), "a message over the bound");
-            }
+        let named = id_at_the_front(head).or_else(|| id_at_the_back(tail)).map(NumberOrString::Number);
+        let is_call = [head, tail].iter().any(|end| memchr::memmem::find(end, b"\"method\"").is_some());
+        let id = named.filter(|id| slots.contains_key(id)).or_else(|| only(&slots)).filter(|_| !is_call);
+        let Some(id) = id else {
+            drop(slots);
+            return self.note_noise(&String::from_utf8_lossy(head), "a message over the bound");
         };
         slots.get_mut(&id)?.answer = Some(Answer::TooLarge(bytes));
         Some(ServerJsonRpcMessage::response(ServerResult::empty(()), id))
@@ -266,7 +264,7 @@ impl Exchange {
     fn pending_id(&self, id: Option<Value>, succeeded: bool) -> Option<RequestId> {
         let slots = self.slots();
         let id = match id {
-            None | Some(Value::Null) if slots.len() == 1 => return slots.keys().next().cloned(),
+            None | Some(Value::Null) => return only(&slots),
             Some(Value::Number(number)) => match (number.as_i64(), number.as_f64()) {
                 (Some(number), _) => NumberOrString::Number(number),
                 #[allow(clippy::cast_possible_truncation, reason = "ids of ours are small")]
@@ -309,6 +307,13 @@ impl Exchange {
     }
 }
 
+/// The only request in flight; a subscription, which is open for long, doesn't count.
+fn only(slots: &HashMap<RequestId, Slot>) -> Option<RequestId> {
+    let mut waiting = slots.iter().filter(|(_, slot)| slot.kind != Kind::Listen);
+    let (id, _) = waiting.next()?;
+    waiting.next().is_none().then(|| id.clone())
+}
+
 /// A list for rmcp's header cache: every tool that it can read.
 fn typed_list(raw: &str) -> ServerResult {
     #[derive(Deserialize)]
@@ -321,13 +326,27 @@ fn typed_list(raw: &str) -> ServerResult {
     ServerResult::ListToolsResult(ListToolsResult { tools, ..ListToolsResult::default() })
 }
 
-/// The number after the first `"id":` in some bytes.
-fn id_in(bytes: &[u8]) -> Option<i64> {
-    let text = String::from_utf8_lossy(bytes);
-    let (_, rest) = text.split_once("\"id\"")?;
-    let rest = rest.trim_start().strip_prefix(':')?.trim_start().trim_start_matches('"');
-    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
+/// The id of a message that has it before its result.
+fn id_at_the_front(head: &[u8]) -> Option<i64> {
+    let text = String::from_utf8_lossy(head);
+    let (before, rest) = text.split_once("\"id\"")?;
+    if before.contains("\"result\"") { None } else { number(rest).map(|(id, _)| id) }
+}
+
+/// The id of a message that has it after its result: only the version may follow.
+fn id_at_the_back(tail: &[u8]) -> Option<i64> {
+    let text = String::from_utf8_lossy(tail);
+    let (_, rest) = text.rsplit_once("\"id\"")?;
+    let (id, rest) = number(rest)?;
+    let rest: String = rest.chars().filter(|c| !c.is_whitespace() && *c != '"').collect();
+    matches!(rest.as_str(), "}" | ",jsonrpc:2.0}").then_some(id)
+}
+
+/// The number after a colon, and what follows it.
+fn number(text: &str) -> Option<(i64, &str)> {
+    let text = text.trim_start().strip_prefix(':')?.trim_start().trim_start_matches('"');
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    Some((text[..end].parse().ok()?, &text[end..]))
 }
 
 #[cfg(test)]
@@ -401,12 +420,19 @@ mod tests {
 
     #[test]
     fn an_answer_over_the_bound_settles_its_own_request() {
-        for (head, tail) in [(r#"{"jsonrpc":"2.0","id":2,"res"#, ""), (r#"{"result":{"#, r#""}},"id":2}"#)] {
+        let ends = [
+            (r#"{"jsonrpc":"2.0","id":2,"res"#, ""),
+            (r#"{"result":{"#, r#""}},"id":2}"#),
+            (r#"{"result":{"rows":[{"id":1,"#, r#"{"id":1}]},"id": 2, "jsonrpc":"2.0"}"#),
+        ];
+        for (head, tail) in ends {
             let exchange = asked(&[1, 2]);
             assert!(exchange.receive_oversized(head.as_bytes(), tail.as_bytes(), 99).is_some());
             assert!(matches!(exchange.take(&NumberOrString::Number(2)), Some(Answer::TooLarge(99))));
         }
         assert!(asked(&[1, 2]).receive_oversized(b"junk", b"junk", 99).is_none());
+        let log = br#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":""#;
+        assert!(asked(&[1]).receive_oversized(log, b"", 99).is_none());
     }
 
     #[test]

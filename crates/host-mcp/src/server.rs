@@ -3,7 +3,10 @@
 //! There is at most one connection and one attempt at a time, whoever asks. Failures are counted until a call
 //! works again, so that a server that connects and dies is slowed down like one that never starts.
 
-use crate::cache::{DefinitionCache, ENTRY_BYTES_MAX, Entry, now_ms};
+mod memory;
+mod upkeep;
+
+use crate::cache::{DefinitionCache, now_ms};
 use crate::config::{McpServerConfig, McpTransport};
 use crate::connection::{CallBounds, Connection};
 use crate::definition::{Definitions, Route};
@@ -18,7 +21,7 @@ use host_surface::ProgressSink;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -32,6 +35,8 @@ const BACK_OFF_FIRST: Duration = Duration::from_millis(500);
 const BACK_OFF_MAX: Duration = Duration::from_secs(60);
 /// How long a call waits for the end of a back-off instead of failing.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a run waits for a server that failed before.
+const RETRY_WAIT: Duration = Duration::from_secs(3);
 /// How often an idle connection is looked at.
 const IDLE_TICK: Duration = Duration::from_secs(15);
 
@@ -137,6 +142,9 @@ impl Server {
             let state = self.state();
             (state.known.clone(), state.start_failed)
         };
+        if failed {
+            self.once_more().await?;
+        }
         let Some(known) = known.filter(|_| !failed) else {
             self.connection(Duration::ZERO).await?;
             return self.known().ok_or_else(|| ConnectError::Protocol("nothing is known of it".to_owned()));
@@ -155,6 +163,16 @@ impl Server {
                 Ok(known.definitions)
             }
             Refresh::Never => Ok(known.definitions),
+        }
+    }
+
+    /// Another try for a server that failed before: no run waits for it as long as the first one did. The try
+    /// goes on behind the run's back.
+    async fn once_more(self: &Arc<Self>) -> Result<(), ConnectError> {
+        match tokio::time::timeout(RETRY_WAIT.min(self.config.timeout), self.connection(Duration::ZERO)).await
+        {
+            Ok(result) => result.map(|_| ()),
+            Err(_) => Err(self.state().last_error.clone().unwrap_or(ConnectError::Stopped)),
         }
     }
 
@@ -292,7 +310,7 @@ impl Server {
             state.refreshed = true;
             state.live = Some(Arc::clone(&connection));
         }
-        tokio::spawn(watch(
+        tokio::spawn(upkeep::watch(
             Arc::downgrade(&self),
             Arc::clone(&connection),
             self.stop.clone(),
@@ -338,80 +356,6 @@ impl Server {
         }
     }
 
-    /// Takes new definitions; whether they differ from what was known.
-    fn adopt(&self, definitions: &Definitions) -> bool {
-        let mut state = self.state();
-        let same = state.known.as_ref().is_some_and(|known| *known.definitions == *definitions);
-        let stale = state.known.as_ref().is_none_or(|known| known.cached_at.is_some());
-        let kept = match &state.known {
-            // The same value stays the same allocation, so that what was built from it is kept.
-            Some(known) if same => Arc::clone(&known.definitions),
-            _ => Arc::new(definitions.clone()),
-        };
-        state.known = Some(Known { definitions: kept, cached_at: None });
-        !same || stale
-    }
-
-    /// Reads the list anew after the server said that it changed (MCP-13): it serves the next run.
-    async fn relist(&self, connection: &Connection) {
-        match tokio::time::timeout(self.config.timeout, connection.define()).await {
-            Ok(Ok(definitions)) => {
-                if self.adopt(&definitions) {
-                    tracing::info!(server = %self.config.name, tools = definitions.tools.len(), "the list of tools changed");
-                    self.write_cache(definitions).await;
-                }
-            }
-            Ok(Err(error)) => {
-                tracing::warn!(server = %self.config.name, %error, "the changed list could not be read")
-            }
-            Err(_) => tracing::warn!(server = %self.config.name, "the changed list did not come in time"),
-        }
-    }
-
-    /// The connection is gone without our doing.
-    async fn lost(&self, connection: &Arc<Connection>) {
-        {
-            let mut state = self.state();
-            if !state.live.as_ref().is_some_and(|live| Arc::ptr_eq(live, connection)) {
-                return;
-            }
-            state.live = None;
-            self.count_failure(&mut state, ConnectError::Http(HttpFault::Closed), true);
-        }
-        if let Some(child) = &connection.child {
-            let exit = child.ended().await;
-            let error = ConnectError::Exited { exit, stderr: child.stderr.line(), phase: "running" };
-            tracing::warn!(server = %self.config.name, %error, "an MCP server ended");
-            let mut state = self.state();
-            if state.last_error == Some(ConnectError::Http(HttpFault::Closed)) {
-                state.last_error = Some(error);
-            }
-        }
-    }
-
-    fn failed_http(&self, connection: &Arc<Connection>, fault: &HttpFault) {
-        let dead =
-            matches!(fault, HttpFault::SessionLost | HttpFault::Closed | HttpFault::Unauthorized { .. })
-                || (matches!(fault, HttpFault::Transport(_)) && fault.nothing_happened());
-        if dead {
-            let mut state = self.state();
-            self.count_failure(&mut state, ConnectError::Http(fault.clone()), true);
-            drop(state);
-            self.retire(connection);
-        }
-    }
-
-    /// Takes a connection out of use and closes it in the background.
-    fn retire(&self, connection: &Arc<Connection>) {
-        let mut state = self.state();
-        if state.live.as_ref().is_some_and(|live| Arc::ptr_eq(live, connection)) {
-            state.live = None;
-        }
-        drop(state);
-        let connection = Arc::clone(connection);
-        tokio::spawn(async move { connection.close().await });
-    }
-
     fn worked(&self) {
         let mut state = self.state();
         state.failures = 0;
@@ -437,32 +381,10 @@ impl Server {
         state.next_try = Some(Instant::now() + wait);
     }
 
-    async fn read_cache(&self) {
-        let Some(cache) = &self.cache else { return };
-        if self.state().cache_read {
-            return;
-        }
-        let found = cache.load(&self.digest).await;
-        let entry = found
-            .filter(|bytes| bytes.len() <= ENTRY_BYTES_MAX)
-            .and_then(|bytes| serde_json::from_slice::<Entry>(&bytes).ok());
-        let mut state = self.state();
-        if !std::mem::replace(&mut state.cache_read, true)
-            && state.known.is_none()
-            && let Some(Entry { at, definitions }) = entry
-        {
-            state.known = Some(Known { definitions: Arc::new(definitions), cached_at: Some(at) });
-        }
-    }
-
-    async fn write_cache(&self, definitions: Definitions) {
-        let Some(cache) = &self.cache else { return };
-        let entry = Entry { at: now_ms(), definitions };
-        if let Ok(bytes) = serde_json::to_vec(&entry)
-            && bytes.len() <= ENTRY_BYTES_MAX
-        {
-            cache.store(&self.digest, bytes).await;
-        }
+    /// Why it can't be used right now; `None` = it can, or nobody tried.
+    pub(crate) fn down(&self) -> Option<ConnectError> {
+        let state = self.state();
+        if state.start_failed { state.last_error.clone() } else { None }
     }
 
     /// What is known right now.
@@ -523,37 +445,6 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop.cancel();
-    }
-}
-
-/// Looks after one connection: its end, its changed lists, its idle time.
-async fn watch(
-    server: Weak<Server>,
-    connection: Arc<Connection>,
-    stop: CancellationToken,
-    idle_close: Duration,
-) {
-    loop {
-        tokio::select! {
-            () = connection.closed.cancelled() => {
-                if let Some(server) = server.upgrade() {
-                    server.lost(&connection).await;
-                }
-                return connection.close().await;
-            }
-            () = stop.cancelled() => return connection.close().await,
-            () = connection.list_changed.notified() => {
-                let Some(server) = server.upgrade() else { return connection.close().await };
-                server.relist(&connection).await;
-            }
-            () = tokio::time::sleep(IDLE_TICK.min(idle_close)) => {
-                if connection.idle() >= idle_close && let Some(server) = server.upgrade() {
-                    tracing::debug!(server = %server.config.name, "an idle connection is closed");
-                    server.retire(&connection);
-                    return;
-                }
-            }
-        }
     }
 }
 

@@ -135,6 +135,35 @@ async fn a_bad_server_is_named_with_its_cause_and_the_others_work() {
     pool.shutdown().await;
 }
 
+// MCP-4
+#[tokio::test]
+async fn a_required_server_that_is_down_is_told_apart() {
+    let mut required = hostile("needed", &["exit"]);
+    required.required = true;
+    let mut fine = hostile("fine", &["plain"]);
+    fine.required = true;
+    let pool = pool(vec![required, hostile("optional", &["exit"]), fine]);
+    assert!(pool.required_down().is_empty(), "nobody tried yet");
+    pool.discover().await;
+    let down = pool.required_down();
+    assert_eq!(down.len(), 1, "{down:?}");
+    assert_eq!(down[0].0.as_str(), "needed");
+    assert!(down[0].1.contains("exit code 7"));
+    pool.shutdown().await;
+}
+
+// T2-07: a server that was silent once delays no later run as long as the first.
+#[tokio::test]
+async fn a_silent_server_delays_only_the_first_run() {
+    let pool = pool(vec![hostile_within("dead", &["never"], Duration::from_secs(6))]);
+    let _ = surface(&pool).await;
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    let begun = Instant::now();
+    assert!(withheld(&surface(&pool).await, "mcp__dead__*").unwrap().1.contains("6000 ms"));
+    assert!(begun.elapsed() < Duration::from_millis(4500), "{:?}", begun.elapsed());
+    pool.shutdown().await;
+}
+
 // MCP-7
 #[tokio::test]
 async fn a_server_that_never_starts_is_quarantined() {
@@ -326,6 +355,18 @@ async fn a_changed_list_serves_the_next_run() {
     assert!(names(&second).contains(&"mcp__a__step".to_owned()));
     assert!(!names(&second).contains(&"mcp__a__start".to_owned()));
     assert_eq!(call(&second, "mcp__b__shift", json!({"b":1})).await.text(), "shifted");
+    pool.shutdown().await;
+}
+
+// MCP-13
+#[tokio::test]
+async fn the_newest_revision_tells_of_changes_by_subscription() {
+    let pool = pool(vec![hostile("a", &["modern-listen"])]);
+    let first = surface(&pool).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(call(&first, "mcp__a__start", json!({})).await.text(), "started");
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(names(&surface(&pool).await).contains(&"mcp__a__step".to_owned()), "{:?}", pool.status());
     pool.shutdown().await;
 }
 
