@@ -158,7 +158,7 @@ pub(crate) fn millis(text: &str) -> i64 {
         return at.as_millisecond();
     }
     let day = text.parse::<jiff::civil::Date>().ok();
-    day.and_then(|day| day.to_zoned(jiff::tz::TimeZone::UTC).ok())
+    day.and_then(|day| day.to_zoned_datetime(jiff::tz::TimeZone::UTC).ok())
         .map_or(0, |at| at.timestamp().as_millisecond())
 }
 
@@ -275,9 +275,9 @@ pub fn parse(text: &str) -> (Vec<Parsed>, usize) {
             resume = if text[..after].ends_with('\n') { after } else { resume };
             continue;
         }
-        // Its comment may still come.
+        // Its comment may still come, unless the line after it is there as a whole.
         at = next;
-        resume = if next < text.len() { next } else { resume };
+        resume = if next < text.len() && text[..after].ends_with('\n') { next } else { resume };
     }
     (found, resume)
 }

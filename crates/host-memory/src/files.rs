@@ -3,6 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+/// The record that stands while an operator's change is under way.
+pub const FENCE: &str = ".forget/pending.json";
+
 /// The name of a daily source: `daily/YYYY-MM-DD.md`, or `YYYY-MM-DD.md` in the old layout.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceName {
@@ -154,11 +157,12 @@ pub trait NoteFiles: Send + Sync {
     /// See [`NoteError`].
     fn read(&self, name: &SourceName) -> Result<(String, Fingerprint), NoteError>;
 
-    /// Waits for the right to write, which one process has at a time.
+    /// Waits for the right to write, which one process has at a time. While a record stands at
+    /// [`FENCE`], only who comes to finish that work gets it (`mend`).
     ///
     /// # Errors
     /// [`NoteError::Busy`] after `wait`; [`NoteError::Fenced`].
-    fn lock(&self, wait: Duration) -> Result<Box<dyn NoteWriter + '_>, NoteError>;
+    fn lock(&self, wait: Duration, mend: bool) -> Result<Box<dyn NoteWriter + '_>, NoteError>;
 
     /// A file of the store's own, such as `.capture-intake/pending/x.json`; `None` = not there.
     ///
@@ -186,7 +190,7 @@ pub trait NoteFiles: Send + Sync {
 }
 
 /// The right to write, given back when dropped.
-pub trait NoteWriter: Send {
+pub trait NoteWriter {
     /// Adds to the end of a day's file and waits for the disk.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ mod refusal;
 mod terms;
 
 pub use bullet::{Bullet, BulletError, Kind, Parsed, Status, parse, render};
-pub use files::{Appended, Fingerprint, Listed, NoteError, NoteFiles, NoteWriter, SourceName};
+pub use files::{Appended, FENCE, Fingerprint, Listed, NoteError, NoteFiles, NoteWriter, SourceName};
 pub use index::{Fact, FactRow, Index, IndexCounts, IndexError, IndexedSource, SourceUpdate, VectorIdentity};
 pub use normal::{content_hash, normal};
 pub use refusal::{Refusal, Refused};

@@ -113,6 +113,9 @@ const NAMES: &[&str] = &[
 /// What stands between the name and the value in a sentence.
 const VERBS: &[&str] = &["is", "was", "are", "equals", "ist", "lautet", "es", "est", "é", "=>", "->", "→", "是", "为", "は"];
 
+/// What may be glued to a name: `tokens`, `tokenValue`; a `tokenizer` is something else.
+const ENDS: &[&str] = &["", "s", "es", "value", "key", "string", "text", "prod", "dev", "test"];
+
 /// Words after such a verb that tell about a credential instead of giving it.
 const TELLING: &[&str] = &[
     "a", "an", "the", "in", "on", "at", "by", "for", "from", "with", "kept", "stored", "saved", "managed", "held",
@@ -148,7 +151,8 @@ fn assigns(rest: &str) -> bool {
     if let Some(value) = glued {
         return gives(value);
     }
-    if tail.len() > 24 {
+    let word_end = tail.find(|c: char| !c.is_alphabetic()).unwrap_or(tail.len());
+    if tail.len() > 24 || !ENDS.contains(&&tail[..word_end]) {
         return false;
     }
     let after = after.trim_start_matches(['"', '\'', '`', ']', ')']).trim_start();
