@@ -1,5 +1,6 @@
 //! What a server says of itself and its tools, read leniently and kept as it came.
 
+use crate::dialect;
 use crate::repair;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -51,7 +52,7 @@ pub struct ToolDefinition {
     pub name: String,
     /// What it says of it.
     pub description: String,
-    /// The schema of its arguments, as the server wrote it.
+    /// The schema of its arguments, as the server wrote it but for the words of older drafts.
     pub input_schema: Arc<Value>,
     /// Everything else that the server said (title, annotations, `_meta`, output schema). Hints: nothing is
     /// decided by them.
@@ -112,7 +113,7 @@ fn tool(raw: &RawValue) -> Result<ToolDefinition, OddTool> {
         _ => String::new(),
     };
     let schema = map.shift_remove("inputSchema").or_else(|| map.shift_remove("input_schema"));
-    let input_schema = match schema {
+    let mut input_schema = match schema {
         None | Some(Value::Null | Value::Bool(true)) => json!({"type": "object", "properties": {}}),
         Some(Value::Object(schema)) => Value::Object(schema),
         Some(_) => return Err(odd(&name, "its input schema is no object")),
@@ -120,6 +121,7 @@ fn tool(raw: &RawValue) -> Result<ToolDefinition, OddTool> {
     if takes_no_object(&input_schema) {
         return Err(odd(&name, "its input schema is not that of an object, and arguments always are one"));
     }
+    dialect::modernise(&mut input_schema);
     Ok(ToolDefinition { name, description, input_schema: Arc::new(input_schema), rest: map })
 }
 

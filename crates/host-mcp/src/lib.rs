@@ -9,6 +9,7 @@ mod cache;
 mod config;
 mod connection;
 mod definition;
+mod dialect;
 mod environment;
 mod events;
 mod exchange;

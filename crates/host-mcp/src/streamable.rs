@@ -136,17 +136,14 @@ impl PortClient {
         let inner = &self.0;
         inner.exchange.sent(&message);
         let id = request_id(&message);
-        let probing = matches!(
-            &message,
-            JsonRpcMessage::Request(request) if matches!(request.request, ClientRequest::DiscoverRequest(_))
-        );
+        let opening = Opening::of(&message);
         let mut request = inner.endpoint.request(Method::POST, inner.endpoint.url.clone());
         request.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         request.headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         add_headers(&mut request.headers, headers, session.as_deref());
         request.body = serde_json::to_vec(&message)?.into();
         let sent = inner.endpoint.send(request);
-        let probing = probing.then_some(inner.endpoint.probe).flatten();
+        let probing = inner.endpoint.probe.filter(|_| opening == Opening::Discover);
         let answer = match probing {
             Some(probe) => match tokio::time::timeout(probe, sent).await {
                 Ok(answer) => answer,
@@ -156,7 +153,7 @@ impl PortClient {
         };
         let response = answer.map_err(StreamableHttpError::Client)?;
         if !response.status.is_success() {
-            return self.refused(response, id, session.is_some(), probing.is_some()).await;
+            return self.refused(response, id, session.is_some(), opening).await;
         }
         let session = header_text(&response.headers, &SESSION);
         let Some(id) = id else {
@@ -175,7 +172,7 @@ impl PortClient {
         response: HttpResponse,
         id: Option<RequestId>,
         in_session: bool,
-        probing: bool,
+        opening: Opening,
     ) -> Result<StreamableHttpPostResponse, Fault> {
         let status = response.status;
         let (fault, body) = status_fault(response).await;
@@ -186,11 +183,13 @@ impl PortClient {
             return Err(StreamableHttpError::SessionExpired);
         }
         // The newest revision sends JSON-RPC errors with 400 and 404.
-        let message = id.as_ref().and_then(|_| self.0.exchange.receive(&body).into_iter().next());
+        // For `initialize` the status alone counts: a 4xx means HTTP+SSE is next (MCP-3).
+        let readable = id.is_some() && opening != Opening::Initialize;
+        let message = readable.then(|| self.0.exchange.receive(&body).into_iter().next()).flatten();
         if let Some(message @ ServerJsonRpcMessage::Error(_)) = message {
             return Ok(StreamableHttpPostResponse::Json(message, None));
         }
-        if probing {
+        if opening == Opening::Discover && self.0.endpoint.probe.is_some() {
             return self.probe_failed(id, Some(status));
         }
         Err(StreamableHttpError::Client(fault))
@@ -357,6 +356,27 @@ impl StreamableHttpClient for PortClient {
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Fault> {
         self.open_stream(session_id, last_event_id, custom_headers).await
+    }
+}
+
+/// Which handshake a message opens, if any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Opening {
+    Discover,
+    Initialize,
+    None,
+}
+
+impl Opening {
+    fn of(message: &ClientJsonRpcMessage) -> Self {
+        match message {
+            JsonRpcMessage::Request(request) => match request.request {
+                ClientRequest::DiscoverRequest(_) => Opening::Discover,
+                ClientRequest::InitializeRequest(_) => Opening::Initialize,
+                _ => Opening::None,
+            },
+            _ => Opening::None,
+        }
     }
 }
 

@@ -70,7 +70,7 @@ impl McpTool {
         let info = ToolInfo {
             name,
             description: description(server, definitions, tool, first),
-            schema: InputSchema::new(Value::clone(&tool.input_schema)),
+            schema: InputSchema::shared(Arc::clone(&tool.input_schema)),
             effects: vec![Effect::Foreign],
             server: Some(server.config.name.clone()),
             listed: false,

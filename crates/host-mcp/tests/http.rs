@@ -204,6 +204,8 @@ async fn a_refused_credential_is_said_and_not_hammered() {
 async fn http_sse_is_the_fallback_after_a_4xx() {
     let fake = works("sse", "").await;
     assert!(fake.seen.lock().unwrap().iter().any(|it| it.path == "/messages"));
+    let picky = works("sse-json-errors", "").await;
+    assert!(picky.seen.lock().unwrap().iter().any(|it| it.path == "/messages"));
     let mut config = server(&fake);
     let McpTransport::Http(http) = &mut config.transport else { panic!() };
     http.kind = HttpKind::Sse;

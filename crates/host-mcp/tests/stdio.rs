@@ -481,6 +481,39 @@ async fn nothing_outlives_the_pool() {
     panic!("servers are left: {pids:?}");
 }
 
+// MCP-8
+#[tokio::test]
+async fn a_dropped_pool_leaves_nothing_either() {
+    let pool = pool(vec![hostile("a", &["plain"])]);
+    let surface = surface(&pool).await;
+    let pid = pool.status()[0].pid.unwrap();
+    assert!(is_alive(pid));
+    drop((pool, surface));
+    for _ in 0..60 {
+        if !is_alive(pid) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("the server is left: {pid}");
+}
+
+// MCP-16
+#[tokio::test]
+async fn an_idle_connection_is_closed_and_comes_back() {
+    let mut options = options();
+    options.idle_close = Duration::from_millis(300);
+    let pool = pool_with(vec![hostile("a", &["plain"])], options);
+    let surface = surface(&pool).await;
+    let pid = pool.status()[0].pid.unwrap();
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let status = pool.status()[0].clone();
+    assert_eq!((status.state, status.failures), (ServerState::Discovered, 0));
+    assert!(!is_alive(pid));
+    assert_eq!(call(&surface, "mcp__a__ping", json!({})).await.text(), "pong");
+    pool.shutdown().await;
+}
+
 // MCP-17
 #[tokio::test]
 async fn a_test_says_what_a_server_is() {

@@ -32,6 +32,11 @@ impl InputSchema {
         InputSchema { schema: Arc::new(schema), compiled: Arc::new(OnceLock::new()) }
     }
 
+    /// The same of a schema that is kept elsewhere too.
+    pub fn shared(schema: Arc<Value>) -> Self {
+        InputSchema { schema, compiled: Arc::new(OnceLock::new()) }
+    }
+
     /// From a type of ours.
     pub fn of<T: schemars::JsonSchema>() -> Self {
         let mut settings = schemars::generate::SchemaSettings::draft2020_12();

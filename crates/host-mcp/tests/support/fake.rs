@@ -121,7 +121,10 @@ async fn answer(State(fake): State<Arc<Fake>>, request: Request) -> Response {
     };
     fake.seen.lock().unwrap().push(seen);
     let method = body["method"].as_str().unwrap_or_default().to_owned();
-    if fake.mode == "sse" {
+    if fake.mode == "sse"
+        || (fake.mode == "sse-json-errors" && parts.uri.path() != "/mcp")
+        || (fake.mode == "sse-json-errors" && parts.method == Method::GET)
+    {
         return legacy_sse(&fake, &parts.method, parts.uri.path(), &body);
     }
     if parts.method == Method::GET {
@@ -142,6 +145,10 @@ async fn answer(State(fake): State<Arc<Fake>>, request: Request) -> Response {
             .unwrap(),
         ("redirect", _) if parts.uri.path() == "/mcp" => {
             Response::builder().status(307).header("location", &fake.argument).body(Body::empty()).unwrap()
+        }
+        ("sse-json-errors", _) if parts.method == Method::POST && parts.uri.path() == "/mcp" => {
+            let error = json!({"jsonrpc":"2.0","id":body["id"],"error":{"code":-32000,"message":"Method not allowed."}});
+            respond(405, "application/json", error.to_string())
         }
         ("html", _) => respond(200, "text/html", "<html>a login page</html>"),
         ("modern", _) => modern(&fake, &body, &method).await,
