@@ -309,6 +309,7 @@ fn not_started(program: &str, errno: i32) -> String {
         }
         libc::ENOENT => format!("{shown} was not started: no such program in the sandbox's PATH"),
         libc::EACCES => format!("{shown} was not started: it may not be executed"),
+        libc::ENOEXEC => format!("{shown} was not started: it is no program (a script must begin with #!)"),
         libc::E2BIG => format!("{shown} was not started: its arguments and environment are too long"),
         other => format!("{shown} was not started: {}", std::io::Error::from_raw_os_error(other)),
     }

@@ -6,6 +6,7 @@
 #![allow(clippy::disallowed_methods, reason = "this crate is where child processes are started")]
 
 mod capture;
+mod check;
 mod commands;
 mod deny_write;
 mod engine;
@@ -21,8 +22,11 @@ mod runtime_paths;
 mod sandbox;
 mod scratch;
 mod spawner;
+mod status;
 mod status_line;
+pub mod supervisor;
 
+pub use check::{CheckReport, CheckRow};
 pub use deny_write::Patterns;
 pub use engine::{Enforcement, EngineKind, Rule, matrix};
 #[doc(hidden)]
@@ -33,3 +37,4 @@ pub use policy::{DENY_WRITE_DEFAULT, Fallback, Limits, Mode, PolicyError, Sandbo
 pub use proxy::{EgressDecision, EgressLog, TraceEgress};
 pub use runtime_paths::HostEnvironment;
 pub use sandbox::{Sandbox, SandboxError, SandboxSetup};
+pub use status::{Effective, EngineStatus, SandboxStatus};

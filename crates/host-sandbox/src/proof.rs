@@ -79,7 +79,8 @@ fn prove(engine: &dyn Engine, inner: &Inner) -> Result<(), String> {
     if engine.kind() != EngineKind::Bubblewrap {
         policy.deny_write.clear();
     }
-    let script = "cat inside; cat ../secret; : > made && echo made; : > ../outside; : > .env && echo denied";
+    let script =
+        "cat inside; cat ../secret; (: > made) && echo made; (: > ../outside); (: > .env) && echo denied";
     let spec = ChildSpec {
         argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
         env: BTreeMap::new(),

@@ -2,7 +2,7 @@
 //! needs to be started under it.
 
 use crate::deny_write::{Patterns, Placeholders, Protected};
-use crate::engine::{Bubblewrap, Engine, EngineKind, Job, Landlock, Plain, find_bubblewrap, unmet};
+use crate::engine::{Engine, EngineKind, Job, Landlock, Plain, find_bubblewrap, unmet};
 use crate::helper::{Helper, HelperError};
 use crate::launch::{Tree, launch};
 use crate::network::Network;
@@ -33,6 +33,9 @@ pub struct SandboxSetup {
     pub egress: Arc<dyn EgressLog>,
 }
 
+/// Every engine, best first.
+const ENGINES: [EngineKind; 2] = [EngineKind::Bubblewrap, EngineKind::Landlock];
+
 /// Why there is no sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SandboxError {
@@ -54,6 +57,7 @@ pub(crate) struct Inner {
     pub(crate) runtime: Runtime,
     pub(crate) state: Option<PathBuf>,
     pub(crate) hidden: Vec<PathBuf>,
+    pub(crate) engines: Vec<EngineKind>,
     pub(crate) keep: Arc<dyn KeptOutput>,
     pub(crate) helper: Helper,
     pub(crate) proofs: Proofs,
@@ -99,6 +103,14 @@ impl Sandbox {
     /// # Errors
     /// A policy that can't be used, or a program without the hidden helper mode.
     pub fn new(setup: SandboxSetup) -> Result<Self, SandboxError> {
+        Self::with_engines(setup, &ENGINES)
+    }
+
+    /// The same with some engines ruled out: those that aren't in the list are not tried.
+    ///
+    /// # Errors
+    /// As [`Sandbox::new`].
+    pub fn with_engines(setup: SandboxSetup, engines: &[EngineKind]) -> Result<Self, SandboxError> {
         setup.policy.validate()?;
         let helper = Helper::own()?;
         let mut policy = setup.policy;
@@ -123,6 +135,7 @@ impl Sandbox {
             runtime,
             state,
             hidden,
+            engines: engines.to_vec(),
             keep: setup.keep,
             helper,
             proofs,
@@ -164,16 +177,28 @@ impl Inner {
 
     /// The engines of this machine, best first, or why one isn't there.
     pub(crate) fn candidates(&self) -> [Result<Box<dyn Engine>, String>; 2] {
-        let boxed = |engine: Bubblewrap| -> Box<dyn Engine> { Box::new(engine) };
-        let bubblewrap = find_bubblewrap(&self.policy.writable).map(boxed);
-        let landlock = Landlock::find().map(|engine| -> Box<dyn Engine> { Box::new(engine) });
-        [
-            bubblewrap.map_err(|why| format!("bubblewrap: {why}.")),
-            landlock.map_err(|why| format!("landlock: {why}.")),
-        ]
+        let ruled_out = |kind: EngineKind| format!("{}: it is ruled out here.", kind.as_str());
+        ENGINES.map(|kind| {
+            if !self.engines.contains(&kind) {
+                return Err(match kind {
+                    EngineKind::Bubblewrap => format!("{} (apt-get install bubblewrap)", ruled_out(kind)),
+                    kind => ruled_out(kind),
+                });
+            }
+            let found: Result<Box<dyn Engine>, String> = match kind {
+                EngineKind::Landlock => Landlock::find().map(|engine| Box::new(engine) as Box<dyn Engine>),
+                _ => find_bubblewrap(&self.policy.writable).map(|engine| Box::new(engine) as Box<dyn Engine>),
+            };
+            found.map_err(|why| format!("{}: {why}.", kind.as_str()))
+        })
     }
 
-    fn eligible(&self, engine: Box<dyn Engine>, policy: &SandboxPolicy) -> Result<Box<dyn Engine>, String> {
+    /// Whether an engine enforces every rule of a policy and works here; the error is a sentence that names it.
+    pub(crate) fn eligible(
+        &self,
+        engine: Box<dyn Engine>,
+        policy: &SandboxPolicy,
+    ) -> Result<Box<dyn Engine>, String> {
         let name = engine.kind().as_str();
         if let Some((rule, why)) = unmet(engine.kind(), policy) {
             return Err(format!("{name}: it doesn't enforce \"{}\": {why}.", rule.describe()));

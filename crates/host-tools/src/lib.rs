@@ -11,6 +11,7 @@ mod file_access;
 mod glob;
 mod grep;
 mod list_dir;
+mod node_repl;
 mod read;
 mod search;
 mod shape;
@@ -23,7 +24,9 @@ pub use read_skill::{ReadSkill, Skill};
 use host_ports::BoxFuture;
 use host_ports::commands::Commands;
 use host_ports::files::Files;
+use host_ports::spawn::Spawn;
 use host_surface::{Offer, RunFacts, ToolSource};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use bash::BashTool;
@@ -33,6 +36,7 @@ pub use exec::ExecTool;
 pub use glob::GlobTool;
 pub use grep::GrepTool;
 pub use list_dir::ListDirTool;
+pub use node_repl::NodeReplTool;
 pub use read::ReadTool;
 pub use write::WriteTool;
 
@@ -48,6 +52,14 @@ pub struct BuiltinPorts {
 /// The source of our own tools: built once, offered to every run.
 pub struct Builtin {
     offers: Vec<Offer>,
+    node: Option<NodeSession>,
+}
+
+/// What a JavaScript session is made of, one for each run.
+struct NodeSession {
+    spawn: Arc<dyn Spawn>,
+    workspace: PathBuf,
+    settings: CommandSettings,
 }
 
 impl Builtin {
@@ -69,7 +81,19 @@ impl Builtin {
             Offer::ready(ExecTool::new(Arc::clone(commands), settings.clone())),
             Offer::ready(BashTool::new(Arc::clone(commands), settings.clone())),
         ];
-        Builtin { offers }
+        Builtin { offers, node: None }
+    }
+
+    /// The same with `NodeRepl`: every run gets a session of its own, which ends with the run's surface.
+    #[must_use]
+    pub fn with_node_repl(
+        mut self,
+        spawn: Arc<dyn Spawn>,
+        workspace: PathBuf,
+        settings: &CommandSettings,
+    ) -> Self {
+        self.node = Some(NodeSession { spawn, workspace, settings: settings.clone() });
+        self
     }
 }
 
@@ -79,6 +103,11 @@ impl ToolSource for Builtin {
     }
 
     fn offers<'a>(&'a self, _run: &'a RunFacts) -> BoxFuture<'a, Vec<Offer>> {
-        Box::pin(async { self.offers.clone() })
+        let mut offers = self.offers.clone();
+        offers.extend(self.node.as_ref().map(|node| {
+            let spawn = Arc::clone(&node.spawn);
+            Offer::ready(NodeReplTool::new(spawn, node.workspace.clone(), node.settings.clone()))
+        }));
+        Box::pin(async { offers })
     }
 }

@@ -58,6 +58,16 @@ impl Patterns {
         self.0.is_empty()
     }
 
+    /// Whether a name that exists is protected.
+    pub(crate) fn protects(&self, name: &Path, roots: &[PathBuf]) -> bool {
+        self.scan(roots).is_ok_and(|scan| {
+            scan.found.iter().any(|found| match found {
+                Found::Name(path) => path == name,
+                Found::Folder(path) => name != path && name.starts_with(path),
+            })
+        })
+    }
+
     /// Looks for what exists inside these roots. The error is a sentence.
     pub(super) fn scan(&self, roots: &[PathBuf]) -> Result<Scan, String> {
         let mut scan = Scan::default();

@@ -5,7 +5,7 @@ mod landlock;
 mod plain;
 mod rule;
 
-pub(crate) use bubblewrap::{Bubblewrap, HOME_INSIDE, PROXY_PORT, find as find_bubblewrap};
+pub(crate) use bubblewrap::{HOME_INSIDE, PROXY_PORT, find as find_bubblewrap};
 pub(crate) use landlock::Landlock;
 pub(crate) use plain::Plain;
 pub use rule::{Enforcement, Rule, matrix};

@@ -8,6 +8,7 @@ pub(crate) mod confine;
 mod filter;
 mod forward;
 mod order;
+mod program;
 mod supervise;
 mod tree;
 

@@ -6,6 +6,7 @@
 
 use super::confine::{self, Confinement};
 use super::order::{Order, Role};
+use super::program::Program;
 use super::{forward, tree};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, FromRawFd as _, OwnedFd};
@@ -91,10 +92,12 @@ fn start(order: &Order, streams: [OwnedFd; 3]) -> Result<Pid, String> {
     };
     let mut confinement = Confinement::build(order).map_err(|why| format!("refused {why}"))?;
     std::env::set_current_dir(&order.cwd).map_err(|error| format!("workdir {}", errno(&error)))?;
+    // The library's own way of starting a program would hand what is no program to a shell.
     let mut command = Command::new(&order.argv[0]);
-    command.args(&order.argv[1..]).env_clear().envs(&order.env);
+    command.env_clear();
     command.stdin(Stdio::from(stdin)).stdout(Stdio::from(stdout)).stderr(Stdio::from(stderr));
     let tied = order.role == Role::Subreaper;
+    let program = Program::prepare(order).ok_or_else(|| "refused an argument holds a NUL".to_owned())?;
     // SAFETY: this process has one thread, so nothing is half-done in the child; it only makes system calls.
     unsafe {
         command.pre_exec(move || {
@@ -102,7 +105,8 @@ fn start(order: &Order, streams: [OwnedFd; 3]) -> Result<Pid, String> {
             if tied {
                 rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
             }
-            confinement.apply()
+            confinement.apply()?;
+            Err(program.become_it())
         });
     }
     let child = command.spawn().map_err(|error| format!("spawn {}", errno(&error)))?;

@@ -5,7 +5,7 @@
 use host_ports::CancellationToken;
 use host_ports::commands::{CommandOutcome, CommandSpec, Commands as _, OutputRule};
 use host_ports::kept::{KeepNothing, KeptOutput};
-use host_sandbox::{HostEnvironment, Sandbox, SandboxPolicy, SandboxSetup, TraceEgress};
+use host_sandbox::{EngineKind, HostEnvironment, Sandbox, SandboxPolicy, SandboxSetup, TraceEgress};
 use host_vocab::{CallId, RunId};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -37,6 +37,14 @@ impl Agent {
     }
 
     pub fn build(change: impl FnOnce(&mut SandboxPolicy), setup: impl FnOnce(&mut SandboxSetup)) -> Self {
+        Self::on(&[EngineKind::Bubblewrap, EngineKind::Landlock], change, setup)
+    }
+
+    pub fn on(
+        engines: &[EngineKind],
+        change: impl FnOnce(&mut SandboxPolicy),
+        setup: impl FnOnce(&mut SandboxSetup),
+    ) -> Self {
         let mut agent = Self::folder_only();
         let mut policy = SandboxPolicy::native(agent.workspace());
         change(&mut policy);
@@ -54,7 +62,7 @@ impl Agent {
             egress: Arc::new(TraceEgress),
         };
         setup(&mut made);
-        agent.sandbox = Some(Sandbox::new(made).expect("a sandbox"));
+        agent.sandbox = Some(Sandbox::with_engines(made, engines).expect("a sandbox"));
         agent
     }
 
