@@ -41,3 +41,6 @@ pub use price::Prices;
 pub use provider::{DEFAULT_WINDOW, PROVIDERS, Provider, ProviderKind, known_window, provider};
 pub use scripted::{ScriptError, Scripted};
 pub use tool_calling::{ToolCalling, Verdicts};
+
+#[cfg(test)]
+mod tests;

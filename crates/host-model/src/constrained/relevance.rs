@@ -15,7 +15,7 @@ const HINTS: &[(&str, &[&str], &[&str])] = &[
     ("bash", &["shell", "bash"], &["run", "command", "script"]),
     ("write", &["write", "create", "save"], &["put", "new"]),
     ("edit", &["edit", "replace", "change", "rename"], &["instead", "fix"]),
-    ("grep", &["search", "grep", "occurrences"], &["find", "contain", "contains", "word", "where"]),
+    ("grep", &["search", "grep", "occurrences"], &["find", "contain", "contains", "where"]),
     ("glob", &["glob", "pattern"], &["find", "files", "end", "ending", "named", "match"]),
     ("webfetch", &["fetch", "download", "url", "http", "https"], &["page", "website"]),
     ("websearch", &["internet", "online", "news"], &["search", "web"]),
@@ -46,14 +46,15 @@ pub(super) fn score(tool: &ToolSpec, text: &str) -> u32 {
         score += 4 * strong.iter().filter(|word| said.contains(**word)).count() as u32;
         score += weak.iter().filter(|word| said.contains(**word)).count() as u32;
         if *of == "read" && names_a_file(text) {
-            score += 2;
+            score += 4;
         }
     }
     let described: HashSet<String> = words(&tool.description).filter(|word| word.len() >= 5).collect();
     score + described.iter().filter(|word| said.contains(*word)).take(3).count() as u32
 }
 
-/// The tools to offer, best first, and those that are left out. Equal ones keep their order.
+/// The tools to offer, best first, and those that are left out. Equal ones keep their order. With
+/// `relevant_only` a tool must be at least half as near as the best one: small models take what they see.
 pub(super) fn choose<'a>(
     tools: &'a [ToolSpec],
     text: &str,
@@ -69,7 +70,9 @@ pub(super) fn choose<'a>(
         .map(|tool| (score(tool, text) + if in_use.contains(tool.name.as_str()) { 2 } else { 0 }, tool))
         .collect();
     scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-    let fit = scored.iter().take(tools_max).take_while(|(score, _)| *score > 0 || !relevant_only).count();
+    let best = scored.first().map_or(0, |(score, _)| *score);
+    let near = |score: u32| !relevant_only || (score > 0 && score * 2 >= best);
+    let fit = scored.iter().take(tools_max).take_while(|(score, _)| near(*score)).count();
     let left = scored.split_off(fit);
     (scored.into_iter().map(|(_, tool)| tool).collect(), left.into_iter().map(|(_, tool)| tool).collect())
 }
@@ -104,4 +107,40 @@ fn names_a_file(text: &str) -> bool {
                 && end.chars().any(char::is_alphabetic)
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::sync::Arc;
+
+    fn offered(text: &str) -> Vec<String> {
+        let tools: Vec<ToolSpec> =
+            ["Read", "Write", "Edit", "Glob", "Grep", "ListDir", "Exec", "mcp__time__get_current_time"]
+                .iter()
+                .map(|name| ToolSpec {
+                    name: (*name).to_owned(),
+                    description: String::new(),
+                    input_schema: Arc::new(json!({})),
+                })
+                .collect();
+        let (chosen, left) = choose(&tools, text, &HashSet::new(), 2, true);
+        assert_eq!(chosen.len() + left.len(), tools.len());
+        chosen.into_iter().map(|tool| tool.name.clone()).collect()
+    }
+
+    // ENG-2
+    #[test]
+    fn the_words_of_a_message_choose_the_tools() {
+        assert_eq!(offered("Read the file notes.txt and tell me the code word in it"), ["Read"]);
+        assert_eq!(offered("What is the code word in notes.txt?"), ["Read"]);
+        assert_eq!(offered("Please open notes.txt and give me the code word.")[0], "Read");
+        assert_eq!(offered("List the files in the folder docs")[0], "ListDir");
+        assert_eq!(offered("Run echo good day"), ["Exec"]);
+        assert_eq!(offered("Write the text hello to the file out.txt")[0], "Write");
+        assert_eq!(offered("Search for the word error in the files")[0], "Grep");
+        assert_eq!(offered("What is the current time?"), ["mcp__time__get_current_time"]);
+        assert!(offered("Hello, how are you?").is_empty());
+    }
 }

@@ -137,7 +137,7 @@ fn retry_after_is_seconds_or_a_date_or_milliseconds() {
     assert_eq!(at("retry-after", "7"), Some(Duration::from_secs(7)));
     assert_eq!(at("retry-after", "0.5"), Some(Duration::from_millis(500)));
     assert_eq!(at("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::from_secs(7)));
-    assert_eq!(at("retry-after", "Sun, 06 Nov 1993 08:49:37 GMT"), Some(Duration::ZERO));
+    assert_eq!(at("retry-after", "Sat, 06 Nov 1993 08:49:37 GMT"), Some(Duration::ZERO));
     assert_eq!(at("retry-after-ms", "1500"), Some(Duration::from_millis(1500)));
     assert_eq!(at("retry-after", "-3"), None);
     assert_eq!(at("retry-after", "soon"), None);

@@ -114,7 +114,7 @@ fn a_bad_line_is_named() {
         ("\n", "demo.jsonl:1: the script has no turn; a line looks like {\"text\": \"Hello\"}"),
         ("{\"text\": \"a\", \"chunks\": [\"b\"]}", "demo.jsonl:1: `chunks` put together are not `text`"),
         ("{\"text\": \"a\", \"expect\": 5}", "demo.jsonl:1: expect: a text, an object or a list"),
-        ("{\"error\": {\"kind\": \"bored\"}}", "demo.jsonl:1: column 25: unknown variant `bored`"),
+        ("{\"error\": {\"kind\": \"bored\"}}", "demo.jsonl:1: column 26: unknown variant `bored`"),
     ];
     for (text, message) in table {
         let error = parse(text).err().unwrap().to_string();
