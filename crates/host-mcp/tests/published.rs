@@ -8,36 +8,11 @@ use host_mcp::{McpPool, McpServerConfig, MemoryCache, Refresh, ServerState};
 use host_surface::How;
 use host_vocab::Block;
 use serde_json::{Value, json};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use support::published::{installed, npm, pypi};
 use support::*;
-
-/// The folder with the servers; installed on first use.
-fn installed() -> &'static PathBuf {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| {
-        let script = repository().join("scripts/test-servers.sh");
-        let status = Command::new(&script).stdout(Stdio::null()).status().expect("bash runs the script");
-        assert!(status.success(), "{} failed: the published servers can't be installed", script.display());
-        let folder = std::env::var_os("MONO_AGENT_TEST_SERVERS").map(PathBuf::from);
-        folder.unwrap_or_else(|| repository().join("target/test-servers"))
-    })
-}
-
-fn npm(name: &str, package: &str, args: &[&str]) -> McpServerConfig {
-    let program = installed().join("node_modules/.bin").join(package);
-    let mut config =
-        McpServerConfig::stdio(server_name(name), program.to_str().unwrap(), args, std::env::temp_dir());
-    config.timeout = Duration::from_secs(60);
-    config
-}
-
-fn pypi(name: &str, program: &str, args: &[&str]) -> McpServerConfig {
-    let program = installed().join("venv/bin").join(program);
-    McpServerConfig::stdio(server_name(name), program.to_str().unwrap(), args, std::env::temp_dir())
-}
 
 // MCP-1, MCP-3
 #[tokio::test]

@@ -1,8 +1,10 @@
 //! What the tests of this crate share: children without a sandbox, pools, sealed surfaces.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "tests start real servers and read real files")]
 
 pub mod fake;
+pub mod published;
 
 use host_mcp::{McpPool, McpServerConfig, McpTransport, PoolOptions, StdioConfig};
 use host_net::{NetHttp, NetSettings};
