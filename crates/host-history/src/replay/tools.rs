@@ -1,0 +1,246 @@
+//! Tools that run nothing and give what was recorded.
+
+use host_event::{Fact, OfferedTool, StoredEvent, WithheldTool};
+use host_ports::BoxFuture;
+use host_ports::kept::Kept;
+use host_surface::{
+    Admitted, AnyTool, EffectState, InputSchema, Offer, Retry, RunFacts, ToolError, ToolInfo, ToolOutput,
+    ToolSource, WithheldBy,
+};
+use host_vocab::{Block, Code, Effect, ToolName};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// How long a call waits for the order of the recording before it goes on without.
+const ORDER_WAIT: Duration = Duration::from_secs(2);
+
+/// A tool of today, whose schema a replay uses.
+#[derive(Debug, Clone)]
+pub struct KnownTool {
+    /// Its source.
+    pub source: String,
+    /// What is known of it.
+    pub info: ToolInfo,
+}
+
+/// How one call ended.
+#[derive(Debug, Clone)]
+struct Recorded {
+    settled: String,
+    code: String,
+    content: Vec<Block>,
+    structured: Option<Value>,
+    outcome: Option<Value>,
+    original_bytes: u64,
+    truncated: bool,
+    kept: Vec<String>,
+    /// How many calls had started, and how many had settled, when this one settled.
+    after: (usize, usize),
+}
+
+/// How all calls of a run ended, by their ids.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Results(HashMap<String, VecDeque<Recorded>>);
+
+impl Results {
+    pub(super) fn of(events: &[StoredEvent]) -> Self {
+        let mut results: HashMap<String, VecDeque<Recorded>> = HashMap::new();
+        let (mut started, mut ended) = (0, 0);
+        for event in events {
+            match &event.fact {
+                Some(Fact::CallStarted { .. }) => started += 1,
+                Some(Fact::CallSettled {
+                    settled,
+                    code,
+                    content,
+                    structured,
+                    outcome,
+                    original_bytes,
+                    truncated,
+                    kept,
+                    ..
+                }) => {
+                    let recorded = Recorded {
+                        settled: settled.clone(),
+                        code: code.clone(),
+                        content: content.clone(),
+                        structured: structured.clone(),
+                        outcome: outcome.clone(),
+                        original_bytes: *original_bytes,
+                        truncated: *truncated,
+                        kept: kept.clone(),
+                        after: (started, ended),
+                    };
+                    let id = event.scope.call.as_ref().map(ToString::to_string).unwrap_or_default();
+                    results.entry(id).or_default().push_back(recorded);
+                    ended += 1;
+                }
+                _ => {}
+            }
+        }
+        Results(results)
+    }
+}
+
+/// What the tools of one replay share: the results that are left, and how far it is.
+struct Shared {
+    results: Mutex<Results>,
+    progress: Mutex<(usize, usize)>,
+    moved: Notify,
+}
+
+impl Shared {
+    fn progress(&self) -> std::sync::MutexGuard<'_, (usize, usize)> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn advance(&self, started: usize, settled: usize) {
+        let mut progress = self.progress();
+        progress.0 += started;
+        progress.1 += settled;
+        drop(progress);
+        self.moved.notify_waiters();
+    }
+
+    /// Waits until as much has happened as when the recorded call settled.
+    async fn reach(&self, wanted: (usize, usize)) {
+        let reached = async {
+            loop {
+                let moved = self.moved.notified();
+                let now = *self.progress();
+                if now.0 >= wanted.0 && now.1 >= wanted.1 {
+                    return;
+                }
+                moved.await;
+            }
+        };
+        // Another order than then is a difference to be seen, not a reason to hang.
+        let _ = tokio::time::timeout(ORDER_WAIT, reached).await;
+    }
+}
+
+/// The sources of a recording.
+pub(super) fn sources(
+    offered: &[OfferedTool],
+    withheld: &[WithheldTool],
+    known: &[KnownTool],
+    results: &Results,
+) -> Vec<Arc<dyn ToolSource>> {
+    let shared = Arc::new(Shared {
+        results: Mutex::new(results.clone()),
+        progress: Mutex::new((0, 0)),
+        moved: Notify::new(),
+    });
+    let mut sources: BTreeMap<String, Vec<Offer>> = BTreeMap::new();
+    for tool in offered {
+        let Ok(name) = ToolName::parse(tool.name.as_str()) else { continue };
+        let info = known
+            .iter()
+            .find(|it| it.info.name == name && it.source == tool.source)
+            .map_or_else(|| unknown(name), |it| it.info.clone());
+        let replaying = ReplayTool { info, shared: Arc::clone(&shared) };
+        sources.entry(tool.source.clone()).or_default().push(Offer::Ready(Arc::new(replaying)));
+    }
+    let mut all: Vec<Arc<dyn ToolSource>> = sources
+        .into_iter()
+        .map(|(name, offers)| Arc::new(ReplaySource { name, offers }) as Arc<dyn ToolSource>)
+        .collect();
+    let offers = withheld
+        .iter()
+        .map(|tool| {
+            Offer::withheld(tool.name.clone(), by(&tool.by), "it was withheld when this was recorded")
+        })
+        .collect();
+    all.push(Arc::new(ReplaySource { name: "replay".to_owned(), offers }));
+    all
+}
+
+fn by(word: &str) -> WithheldBy {
+    use WithheldBy::{Approval, Capability, Channel, Dialect, Limit, Policy, Sandbox, Source};
+    [Policy, Source, Channel, Sandbox, Approval, Capability, Limit, Dialect]
+        .into_iter()
+        .find(|by| by.as_str() == word)
+        .unwrap_or(Source)
+}
+
+/// A tool that there is none of today: it takes whatever it was given then.
+fn unknown(name: ToolName) -> ToolInfo {
+    ToolInfo {
+        name,
+        description: String::new(),
+        schema: InputSchema::new(json!({"type": "object"})),
+        effects: vec![Effect::Foreign],
+        server: None,
+        listed: false,
+        no_deadline: false,
+    }
+}
+
+struct ReplaySource {
+    name: String,
+    offers: Vec<Offer>,
+}
+
+impl ToolSource for ReplaySource {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn offers<'a>(&'a self, _run: &'a RunFacts) -> BoxFuture<'a, Vec<Offer>> {
+        Box::pin(async { self.offers.clone() })
+    }
+}
+
+struct ReplayTool {
+    info: ToolInfo,
+    shared: Arc<Shared>,
+}
+
+impl AnyTool for ReplayTool {
+    fn info(&self) -> &ToolInfo {
+        &self.info
+    }
+
+    fn call(&self, call: Admitted<Value>) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            self.shared.advance(1, 0);
+            let next = {
+                let mut results = self.shared.results.lock().unwrap_or_else(PoisonError::into_inner);
+                results.0.get_mut(call.context.call.as_str()).and_then(VecDeque::pop_front)
+            };
+            let Some(recorded) = next else {
+                self.shared.advance(0, 1);
+                let message = "the recording has no end of this call";
+                return Err(ToolError::new("not_recorded", message).effect_unknown());
+            };
+            self.shared.reach(recorded.after).await;
+            self.shared.advance(0, 1);
+            recorded.give()
+        })
+    }
+}
+
+impl Recorded {
+    fn give(self) -> Result<ToolOutput, ToolError> {
+        let kept = |id: String| Kept { id, path: String::new(), bytes: 0, dropped_bytes: 0 };
+        let output = ToolOutput {
+            content: self.content,
+            structured: self.structured,
+            outcome: self.outcome,
+            kept: self.kept.into_iter().map(kept).collect(),
+            whole_bytes: self.truncated.then_some(self.original_bytes),
+        };
+        if self.settled == "done" {
+            return Ok(output);
+        }
+        // Codes are made from literals; a recorded one comes back the way it was stored.
+        let code = serde_json::from_value(Value::String(self.code)).unwrap_or(Code::new("internal_error"));
+        let effect = if self.settled == "unknown" { EffectState::Unknown } else { EffectState::Known };
+        // The message is in the recorded content already.
+        let message = String::new();
+        Err(ToolError { code, message, retry: Retry::No, effect, partial: Some(Box::new(output)) })
+    }
+}
