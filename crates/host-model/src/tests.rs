@@ -139,8 +139,12 @@ async fn answer(
     }
     let pieces: Vec<Result<Bytes, std::io::Error>> =
         play.body.chunks(play.piece.max(1)).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
-    let end = play.broken.then(|| Err(std::io::Error::other("cut")));
-    response.body(Body::from_stream(stream::iter(pieces.into_iter().chain(end)))).unwrap()
+    // The pause lets what was written reach the client before the connection breaks.
+    let end = stream::iter(play.broken.then_some(())).then(|()| async {
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        Err(std::io::Error::other("cut"))
+    });
+    response.body(Body::from_stream(stream::iter(pieces).chain(end))).unwrap()
 }
 
 pub(crate) fn ports() -> ModelPorts {

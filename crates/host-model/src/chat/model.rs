@@ -66,7 +66,7 @@ impl Model for ChatModel {
         match inner.mode {
             _ if request.tools.is_empty() => inner.native.stream(request),
             ToolCalling::None | ToolCalling::Native => inner.native.stream(request),
-            ToolCalling::Schema => inner.constrained(&request, None),
+            ToolCalling::Schema => inner.constrained(&request),
             ToolCalling::Auto => stream::once(async move { inner.auto(request).await }).flatten().boxed(),
         }
     }
@@ -84,7 +84,7 @@ impl Inner {
     async fn auto(&self, request: ModelRequest) -> Events {
         match self.verdict() {
             Some(true) => self.native.stream(request),
-            Some(false) => self.constrained(&request, None),
+            Some(false) => self.constrained(&request),
             None if self.probes => match self.probe().await {
                 Ok(true) => {
                     self.decide(true);
@@ -92,7 +92,7 @@ impl Inner {
                 }
                 Ok(false) => {
                     self.decide(false);
-                    self.constrained(&request, Some("it answered a test call without calling"))
+                    self.constrained(&request)
                 }
                 Err(mut error) => {
                     error.message = self.native.link.scrub(&error.message);
@@ -117,26 +117,23 @@ impl Inner {
         match first.last() {
             Some(Err(error)) if refuses_tools(error) => {
                 self.decide(false);
-                self.constrained(&request, Some("it refuses tools"))
+                self.constrained(&request)
             }
             _ => stream::iter(first).chain(events).boxed(),
         }
     }
 
-    fn constrained(&self, request: &ModelRequest, why: Option<&str>) -> Events {
+    fn constrained(&self, request: &ModelRequest) -> Events {
         let link = &self.native.link;
-        let mut notes = vec![format!(
-            "{}:{} carries no tool calls{}, so tools go through the schema mode (toolCalling: schema)",
-            link.provider,
-            link.model,
-            why.map(|why| format!(" ({why})")).unwrap_or_default()
-        )];
-        if self.mode == ToolCalling::Schema {
-            notes[0] = format!(
-                "tools of {}:{} go through the schema mode, as configured",
-                link.provider, link.model
-            );
-        }
+        let (provider, model) = (&link.provider, &link.model);
+        let mut notes = vec![match self.mode {
+            ToolCalling::Schema => {
+                format!("tools of {provider}:{model} go through the schema mode, as configured")
+            }
+            _ => format!(
+                "{provider}:{model} was found to carry no tool calls, so tools go through the schema mode (toolCalling: schema)"
+            ),
+        }];
         let body = constrained::write(link, request, &self.small, &mut notes);
         let notes = self.said.new_ones(notes).into_iter().map(|note| Ok(ModelEvent::Notice(note)));
         let notes: Vec<_> = notes.collect();

@@ -62,7 +62,10 @@ async fn it_is_found_out_once_and_said() {
     let events = play(&model, request.clone()).await;
     assert_eq!(model.info().tool_calling, "schema");
     let first = told(&events);
-    assert!(first.contains("carries no tool calls (it answered a test call without calling)"), "{first}");
+    assert!(
+        first.contains("was found to carry no tool calls, so tools go through the schema mode"),
+        "{first}"
+    );
     assert!(
         first.contains("1 of 6 tools go to this model, by the words of the message; left out: Write, Grep"),
         "{first}"
