@@ -272,6 +272,9 @@ impl Connection {
         let id = handle.id.clone();
         let answered = tokio::time::timeout(LIVENESS, handle.rx).await.is_ok();
         self.exchange.abandon(&id);
+        if answered {
+            self.exchange.forgive();
+        }
         !answered
     }
 

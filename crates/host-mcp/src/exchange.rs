@@ -121,6 +121,17 @@ impl Exchange {
         !self.abandoned().is_empty()
     }
 
+    /// The server gave a sign of life: what it still owes it will never send.
+    pub(crate) fn forgive(&self) {
+        self.abandoned().clear();
+    }
+
+    /// Settles a request whose answer is over the bound.
+    pub(crate) fn too_large(&self, id: &RequestId, bytes: u64) -> Option<ServerJsonRpcMessage> {
+        self.slots().get_mut(id)?.answer = Some(Answer::TooLarge(bytes));
+        Some(ServerJsonRpcMessage::response(ServerResult::empty(()), id.clone()))
+    }
+
     /// How many lines or events were no messages.
     pub(crate) fn noise(&self) -> u64 {
         self.noise.load(Ordering::Relaxed)
@@ -170,7 +181,7 @@ impl Exchange {
         tail: &[u8],
         bytes: u64,
     ) -> Option<ServerJsonRpcMessage> {
-        let mut slots = self.slots();
+        let slots = self.slots();
         let named = id_at_the_front(head).or_else(|| id_at_the_back(tail)).map(NumberOrString::Number);
         let is_call = [head, tail].iter().any(|end| memchr::memmem::find(end, b"\"method\"").is_some());
         let id = named.filter(|id| slots.contains_key(id)).or_else(|| only(&slots)).filter(|_| !is_call);
@@ -178,8 +189,8 @@ impl Exchange {
             drop(slots);
             return self.note_noise(&String::from_utf8_lossy(head), "a message over the bound");
         };
-        slots.get_mut(&id)?.answer = Some(Answer::TooLarge(bytes));
-        Some(ServerJsonRpcMessage::response(ServerResult::empty(()), id))
+        drop(slots);
+        self.too_large(&id, bytes)
     }
 
     fn read_one(&self, text: &str) -> Option<ServerJsonRpcMessage> {
@@ -218,6 +229,7 @@ impl Exchange {
 
     fn read_error(&self, error: &RawValue, id: Option<Value>) -> Option<ServerJsonRpcMessage> {
         let id = self.pending_id(id, false)?;
+        self.slots().remove(&id);
         let value = repair::parse(error.get()).unwrap_or(Value::Null);
         let code = match value.get("code") {
             Some(Value::Number(code)) => code.as_i64().and_then(|code| i32::try_from(code).ok()),
@@ -442,5 +454,9 @@ mod tests {
         assert!(exchange.owes_answers());
         assert!(exchange.receive(br#"{"id":1,"result":{}}"#).is_empty());
         assert!(!exchange.owes_answers());
+        let exchange = asked(&[1]);
+        assert_eq!(exchange.receive(br#"{"id":1,"error":{"code":1,"message":"m"}}"#).len(), 1);
+        exchange.abandon(&NumberOrString::Number(1));
+        assert!(!exchange.owes_answers(), "an error is an answer");
     }
 }

@@ -1,6 +1,6 @@
 //! Streamable HTTP: rmcp's client trait over the `Http` port, with lenient reading in between.
 
-use crate::events::{Event, Events};
+use crate::events::{Event, EventTooLarge, Events};
 use crate::exchange::{Exchange, MESSAGE_BYTES_MAX};
 use crate::fault::{HttpFault, line_of};
 use futures_util::StreamExt as _;
@@ -218,19 +218,21 @@ impl PortClient {
     ) -> Result<StreamableHttpPostResponse, Fault> {
         let content_type = header_text(&response.headers, &CONTENT_TYPE).unwrap_or_default().to_lowercase();
         if content_type.starts_with("text/event-stream") {
-            return Ok(StreamableHttpPostResponse::Sse(self.messages(response.body), session));
+            return Ok(StreamableHttpPostResponse::Sse(self.messages(response.body, Some(id)), session));
         }
         let body = response
             .read_bounded(MESSAGE_BYTES_MAX)
             .await
             .map_err(|error| StreamableHttpError::Client(HttpFault::Transport(error)))?;
         if body.cut {
-            return Err(StreamableHttpError::Client(HttpFault::TooLarge(MESSAGE_BYTES_MAX)));
+            let settled = self.0.exchange.too_large(&id, body.bytes.len() as u64);
+            let fault = StreamableHttpError::Client(HttpFault::TooLarge(MESSAGE_BYTES_MAX));
+            return settled.map(|message| StreamableHttpPostResponse::Json(message, session)).ok_or(fault);
         }
         let text = String::from_utf8_lossy(&body.bytes);
         if ["event:", "data:", "id:", ":"].iter().any(|start| text.trim_start().starts_with(start)) {
             let whole = stream::once(async move { Ok(bytes::Bytes::from(body.bytes)) }).boxed();
-            return Ok(StreamableHttpPostResponse::Sse(self.messages(whole), session));
+            return Ok(StreamableHttpPostResponse::Sse(self.messages(whole, Some(id)), session));
         }
         let mut messages = self.0.exchange.receive(&body.bytes);
         match messages.len() {
@@ -249,19 +251,35 @@ impl PortClient {
         }
     }
 
-    /// A body as events with one readable message each. Ids and retry times stay with them.
+    /// A body as events with one readable message each. Ids and retry times stay with them. An event over the
+    /// bound settles the request that the stream answers.
     fn messages(
         &self,
         body: BoxStream<'static, Result<bytes::Bytes, HttpError>>,
+        answers: Option<RequestId>,
     ) -> BoxStream<'static, Result<Sse, SseError>> {
         let exchange = Arc::clone(&self.0.exchange);
-        let mut events = Events::new(MESSAGE_BYTES_MAX);
-        body.map(move |piece| match piece {
-            Ok(piece) => match events.feed(&piece) {
-                Ok(events) => events.iter().flat_map(|event| read_event(&exchange, event)).map(Ok).collect(),
-                Err(error) => vec![Err(SseError::Body(Box::new(error)))],
-            },
-            Err(error) => vec![Err(SseError::Body(Box::new(error)))],
+        let over = move |error: EventTooLarge| {
+            let settled = answers.as_ref().and_then(|id| exchange.too_large(id, error.0 as u64));
+            settled.as_ref().map(sse_of).ok_or_else(|| SseError::Body(Box::new(error)))
+        };
+        let exchange = Arc::clone(&self.0.exchange);
+        body.scan(Some(Events::new(MESSAGE_BYTES_MAX)), move |events, piece| {
+            let read = match (events.as_mut(), piece) {
+                (None, _) => None,
+                (Some(parser), Ok(piece)) => match parser.feed(&piece) {
+                    Ok(read) => {
+                        Some(read.iter().flat_map(|event| read_event(&exchange, event)).map(Ok).collect())
+                    }
+                    Err(error) => {
+                        // Nothing after it can be read.
+                        *events = None;
+                        Some(vec![over(error)])
+                    }
+                },
+                (Some(_), Err(error)) => Some(vec![Err(SseError::Body(Box::new(error)))]),
+            };
+            std::future::ready(read)
         })
         .flat_map(stream::iter)
         .boxed()
@@ -293,7 +311,7 @@ impl PortClient {
             *short = if own_stream && opened.elapsed() < Duration::from_secs(5) { *short + 1 } else { 0 };
             None
         });
-        Ok(self.messages(response.body).map(Some).chain(end).filter_map(std::future::ready).boxed())
+        Ok(self.messages(response.body, None).map(Some).chain(end).filter_map(std::future::ready).boxed())
     }
 
     /// A stream is resumed a few times from one event, and the server's own stream left alone where it keeps

@@ -179,6 +179,20 @@ async fn a_broken_stream_is_resumed_from_its_last_event() {
     assert!(seen.iter().any(|it| it.headers.get("last-event-id").is_some_and(|id| id == "e1")));
 }
 
+// MCP-11
+#[tokio::test]
+async fn an_answer_over_the_bound_is_said_and_costs_nothing_else() {
+    for mode in ["huge", "huge-sse"] {
+        let fake = Fake::start(mode, "").await;
+        let pool = pool(vec![server(&fake)]);
+        let surface = surface(&pool).await;
+        let settled = call(&surface, "mcp__r__ping", json!({})).await;
+        assert_eq!((settled.how, settled.code.as_str()), (How::Unknown, "mcp_result_too_large"), "{mode}");
+        assert_eq!(call(&surface, "mcp__r__ping", json!({})).await.how, How::Done, "{mode}");
+        pool.shutdown().await;
+    }
+}
+
 // T3-11
 #[tokio::test]
 async fn a_refused_credential_is_said_and_not_hammered() {

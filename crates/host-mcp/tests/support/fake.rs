@@ -214,6 +214,14 @@ fn legacy(fake: &Fake, body: &Value, method: &str, session: Option<String>) -> R
             stream(vec![(0, event[..event.len() / 2].to_owned()), (20, "RESET".into())])
         }
         "resume" | "resume-never" if is_call => stream(vec![(0, "id: e1\nretry: 20\ndata:\n\n".into())]),
+        "huge" | "huge-sse" if is_call && calls == 1 => {
+            let mut result = result;
+            result["result"]["content"][0]["text"] = json!("x".repeat(17 << 20));
+            match fake.mode.as_str() {
+                "huge" => json_of(&result),
+                _ => stream(vec![(0, format!("data: {result}\n\n"))]),
+            }
+        }
         "sse-as-json" => respond(200, "application/json", event),
         "json-as-text" => respond(200, "text/plain", result.to_string()),
         "batch" => respond(200, "application/json", format!("[{result}]")),
