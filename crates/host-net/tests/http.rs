@@ -1,5 +1,7 @@
 //! The client against real sockets on this machine.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode};

@@ -45,7 +45,7 @@ fn message(bytes: &[u8]) -> Result<Option<(Frame, usize)>, FrameFault> {
         return Err(fault("checksum of the prelude"));
     }
     let (total, headers) = (total as usize, headers as usize);
-    if total > EVENT_BYTES_MAX || total < PRELUDE + TRAILER || headers > total - PRELUDE - TRAILER {
+    if !(PRELUDE + TRAILER..=EVENT_BYTES_MAX).contains(&total) || headers > total - PRELUDE - TRAILER {
         return Err(fault("lengths"));
     }
     let Some(whole) = bytes.get(..total) else { return Ok(None) };

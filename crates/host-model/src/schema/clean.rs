@@ -13,6 +13,8 @@ const INLINE_NODES_MAX: usize = 2_000;
 
 const TYPES: &[&str] = &["object", "array", "string", "number", "integer", "boolean", "null"];
 
+type Object = Map<String, Value>;
+
 /// Walks a schema for one dialect.
 pub(super) struct Cleaner<'a> {
     root: &'a Value,
@@ -28,7 +30,7 @@ impl<'a> Cleaner<'a> {
     }
 
     /// The clean top of the schema, and the definitions that it refers to.
-    pub(super) fn run(&mut self) -> Result<(Map<String, Value>, Map<String, Value>), String> {
+    pub(super) fn run(&mut self) -> Result<(Object, Object), String> {
         let top = match self.schema(self.root, 0)? {
             Some(Value::Object(top)) => top,
             _ => return Err("accepts nothing".to_owned()),
