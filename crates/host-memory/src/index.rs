@@ -21,8 +21,6 @@ pub struct FactRow {
     pub bullet: Bullet,
     /// Where it stands.
     pub source: SourceName,
-    /// Its words, as they were given.
-    pub terms: String,
 }
 
 /// How far a source is in the index.
@@ -123,6 +121,12 @@ pub trait Index: Send + Sync {
     /// See [`IndexError`].
     fn by_id(&self, id: &str) -> Result<Vec<FactRow>, IndexError>;
 
+    /// Every place where these very words stand.
+    ///
+    /// # Errors
+    /// See [`IndexError`].
+    fn by_text(&self, text: &str) -> Result<Vec<FactRow>, IndexError>;
+
     /// In how many live facts each word is, and how many there are.
     ///
     /// # Errors
@@ -141,7 +145,7 @@ pub trait Index: Send + Sync {
     /// See [`IndexError`].
     fn rows(&self, rows: &[i64]) -> Result<Vec<FactRow>, IndexError>;
 
-    /// Facts that were noted in `[from_ms, until_ms)` and not forgotten, by time and id, after `skip`.
+    /// Facts that were noted in `[from_ms, until_ms)` and not forgotten, by time and id.
     ///
     /// # Errors
     /// See [`IndexError`].

@@ -9,15 +9,29 @@
 //! Read `bullet.rs` next (the format), then `store.rs`.
 
 mod bullet;
+mod embed;
 mod files;
 mod index;
+mod journal;
 mod normal;
+mod rank;
+mod recall;
 mod refusal;
+mod remember;
+mod store;
+mod sync;
 mod terms;
 
 pub use bullet::{Bullet, BulletError, Kind, Parsed, Status, parse, render};
+pub use embed::{
+    Breaker, BreakerConfig, CosineScale, EmbedError, Embedder, Purpose, RemoteConfig, RemoteEmbedder, RemoteKind,
+    StaticTable, TableError,
+};
 pub use files::{Appended, FENCE, Fingerprint, Listed, NoteError, NoteFiles, NoteWriter, SourceName};
 pub use index::{Fact, FactRow, Index, IndexCounts, IndexError, IndexedSource, SourceUpdate, VectorIdentity};
+pub use journal::JournalDesk;
 pub use normal::{content_hash, normal};
 pub use refusal::{Refusal, Refused};
+pub use store::{MemoryStore, StoreParts, Tier};
+pub use sync::SyncError;
 pub use terms::{Terms, terms};

@@ -1,0 +1,149 @@
+//! Looking facts up, and what of them may be shown.
+
+use crate::bullet::instant;
+use crate::rank::{self, QueryVector};
+use crate::refusal::unsafe_characters;
+use crate::store::Freshness;
+use crate::sync::SyncError;
+use crate::{FactRow, MemoryStore, Purpose, Status};
+use host_ports::BoxFuture;
+use host_ports::memory::{Hit, OMITTED, QUERY_BYTES_MAX, Recall, RecallError, Recalled};
+
+/// How many texts go to an embedder at once.
+const EMBED_BATCH: usize = 32;
+
+impl Recall for MemoryStore {
+    fn recall<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Result<Recalled, RecallError>> {
+        Box::pin(self.look_up(query, limit))
+    }
+}
+
+impl MemoryStore {
+    async fn look_up(&self, query: &str, limit: usize) -> Result<Recalled, RecallError> {
+        if query.len() > QUERY_BYTES_MAX {
+            return Err(RecallError::TooLong);
+        }
+        if !query.chars().any(char::is_alphanumeric) {
+            return Err(RecallError::Empty);
+        }
+        let (vector, no_vector) = self.query_vector(query).await;
+        let (store, query) = (self.clone(), query.to_owned());
+        let done = tokio::task::spawn_blocking(move || store.recall_now(&query, vector.as_deref(), limit)).await;
+        let (hits, freshness) = done
+            .map_err(|_| RecallError::Unavailable { why: "the host is stopping" })?
+            .map_err(|err| RecallError::Unavailable { why: reason(&err) })?;
+        let stale = (freshness == Freshness::Behind).then_some("the newest notes are not in the index yet");
+        let degraded: Vec<&str> = no_vector.into_iter().chain(stale).collect();
+        Ok(Recalled { hits, degraded: (!degraded.is_empty()).then(|| degraded.join("; ")) })
+    }
+
+    /// The query's vector, or why there is none. Full text works without it.
+    async fn query_vector(&self, query: &str) -> (Option<Vec<f32>>, Option<&'static str>) {
+        let Some(embedder) = &self.parts.embedder else { return (None, None) };
+        let identity = embedder.identity();
+        let store = self.clone();
+        let fits = tokio::task::spawn_blocking(move || store.index().use_vectors(&identity, false)).await;
+        if !matches!(fits, Ok(Ok(()))) {
+            return (None, Some("by words alone: the index holds another model's vectors; an operator can rebuild it"));
+        }
+        match embedder.embed(&[query.to_owned()], Purpose::Query).await {
+            Ok(mut vectors) if vectors.len() == 1 => (vectors.pop(), None),
+            _ => (None, Some("by words alone: the embedder can't be reached")),
+        }
+    }
+
+    /// The facts that fit, on this thread.
+    ///
+    /// # Errors
+    /// Where notes or index can't be used.
+    pub(crate) fn recall_now(
+        &self,
+        query: &str,
+        vector: Option<&[f32]>,
+        limit: usize,
+    ) -> Result<(Vec<Hit>, Freshness), SyncError> {
+        let freshness = self.refresh()?;
+        let scale = self.parts.embedder.as_ref().map(|it| it.scale()).unwrap_or_default();
+        let vector = vector.map(|vector| QueryVector { vector, scale });
+        let found = rank::search(self.index(), query, vector.as_ref(), limit)?;
+        let mut kept = self.settle(found)?;
+        kept.truncate(limit);
+        Ok((kept.into_iter().map(|(row, score)| self.hit(row, score)).collect(), freshness))
+    }
+
+    pub(crate) fn hit(&self, row: FactRow, score: f32) -> Hit {
+        let bullet = row.bullet;
+        let currentness = if bullet.status == Status::Invalidated { "superseded" } else { "current" };
+        Hit {
+            text: self.shown(&bullet.text, usize::MAX).0,
+            created_at: instant(bullet.created_ms()),
+            id: self.shown(&bullet.id, 200).0,
+            score: (score * 100.0).round() / 100.0,
+            source: row.source.to_string(),
+            kind: bullet.kind.as_str().to_owned(),
+            status: bullet.status.as_str().to_owned(),
+            currentness: currentness.to_owned(),
+        }
+    }
+
+    /// A text as it may be shown: a fixed marker in the place of an unsafe one (JRN-4, T10-05), and whether it
+    /// was cut. What somebody wrote into the notes by hand passed no check before.
+    pub(crate) fn shown(&self, text: &str, bytes_max: usize) -> (String, bool) {
+        if unsafe_characters(text).is_some() || self.parts.refusal.holds_secret(text) {
+            return (OMITTED.to_owned(), false);
+        }
+        let cut = host_vocab::text::prefix(text, bytes_max);
+        (cut.to_owned(), cut.len() < text.len())
+    }
+
+    /// Makes the vectors that are missing, at most `limit`, and says how many were made.
+    ///
+    /// # Errors
+    /// What the embedder or the index said, in words.
+    pub async fn embed_missing(&self, limit: usize) -> Result<usize, String> {
+        let Some(embedder) = self.parts.embedder.clone() else { return Ok(0) };
+        let identity = embedder.identity();
+        let mut made = 0;
+        while made < limit {
+            let (store, identity) = (self.clone(), identity.clone());
+            let next = tokio::task::spawn_blocking(move || {
+                store.index().use_vectors(&identity, false)?;
+                store.index().without_vector(EMBED_BATCH)
+            });
+            let batch = next.await.map_err(|err| err.to_string())?.map_err(|err| err.to_string())?;
+            if batch.is_empty() {
+                break;
+            }
+            let (rows, texts): (Vec<i64>, Vec<String>) = batch.into_iter().unzip();
+            let vectors = embedder.embed(&texts, Purpose::Fact).await.map_err(|err| err.to_string())?;
+            if vectors.len() != texts.len() {
+                return Err("the embedder gave another number of vectors".to_owned());
+            }
+            made += rows.len();
+            let store = self.clone();
+            let pairs: Vec<(i64, Vec<f32>)> = rows.into_iter().zip(vectors.into_iter().map(directed)).collect();
+            tokio::task::spawn_blocking(move || store.index().put_vectors(&pairs))
+                .await
+                .map_err(|err| err.to_string())?
+                .map_err(|err| err.to_string())?;
+        }
+        Ok(made)
+    }
+}
+
+/// A text without a single token gets a vector that is near to nothing, so that it isn't asked for again.
+fn directed(mut vector: Vec<f32>) -> Vec<f32> {
+    if vector.iter().all(|number| *number == 0.0)
+        && let Some(first) = vector.first_mut()
+    {
+        *first = 1.0;
+    }
+    vector
+}
+
+fn reason(err: &SyncError) -> &'static str {
+    match err {
+        SyncError::Notes(_) => "the notes can't be read",
+        SyncError::Index(_) => "the index can't be used",
+    }
+}

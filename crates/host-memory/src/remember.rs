@@ -1,0 +1,208 @@
+//! Storing one fact (REM-1 to REM-6).
+//!
+//! Under the lock: the index is asked, then brought up to all of the notes, then asked again. So a fact whose
+//! index row is missing is completed, a fact that somebody removed by hand is not said to be there, and two
+//! writers never store the same fact twice.
+
+use crate::bullet::{Bullet, DELIMITER, Status, instant};
+use crate::store::WRITE_WAIT;
+use crate::sync::{self, SyncError, fact};
+use crate::{
+    Appended, IndexedSource, MemoryStore, NoteError, NoteWriter, Refused, SourceName, SourceUpdate, content_hash,
+    normal, parse, render,
+};
+use host_ports::BoxFuture;
+use host_ports::memory::{FACT_CHARS_MAX, Remember, RememberError, Remembered};
+
+impl Remember for MemoryStore {
+    fn remember<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Remembered, RememberError>> {
+        let (store, text) = (self.clone(), text.to_owned());
+        Box::pin(async move {
+            // Once begun it goes on to its end, also when the caller is gone.
+            match tokio::task::spawn_blocking(move || store.remember_now(&text)).await {
+                Ok(done) => done,
+                Err(_) => Err(RememberError::Uncertain),
+            }
+        })
+    }
+}
+
+/// Where a fact stands already.
+struct Place {
+    bullet: Bullet,
+    source: SourceName,
+}
+
+impl MemoryStore {
+    /// Stores one fact on this thread.
+    ///
+    /// # Errors
+    /// See [`RememberError`].
+    pub fn remember_now(&self, text: &str) -> Result<Remembered, RememberError> {
+        if !self.is_writable() {
+            return Err(RememberError::Unsupported);
+        }
+        let text = self.accepted(text)?;
+        let hash = content_hash(&text);
+        let id = format!("{}-{hash}", self.tier().prefix());
+        let mut writer = self.files().lock(WRITE_WAIT, false).map_err(|err| not_stored(&err))?;
+        let was_indexed = self.index().by_id(&id).is_ok_and(|rows| !rows.is_empty());
+        let (places, indexed) = match self.places(&text, &hash) {
+            Ok(places) => (places, true),
+            Err(SyncError::Index(_)) => (self.scan(&text, &hash)?, false),
+            Err(SyncError::Notes(err)) => return Err(not_stored(&err)),
+        };
+        if let Some(place) = standing(&places, &text)? {
+            let (id, source) = (place.bullet.id.clone(), place.source.to_string());
+            if !indexed {
+                return Err(RememberError::Unindexed { id, text, place: source });
+            }
+            return Ok(Remembered {
+                id,
+                text,
+                duplicate: was_indexed,
+                recovered: !was_indexed,
+                bytes_written: 0,
+                source,
+            });
+        }
+        self.append(writer.as_mut(), id, text, indexed)
+    }
+
+    /// The words as they would be stored, if they may be.
+    fn accepted(&self, text: &str) -> Result<String, RememberError> {
+        // Normalising makes a text at most a few times longer; far over the bound it isn't worth the work.
+        if text.len() > 64 * 1024 {
+            return Err(RememberError::TooLong { chars: text.chars().count() });
+        }
+        let text = normal(text);
+        if text.is_empty() {
+            return Err(RememberError::Empty);
+        }
+        match self.parts.refusal.check(&text) {
+            Err(Refused::Unsafe(what)) => return Err(RememberError::Unsafe { what }),
+            Err(Refused::Secret) => return Err(RememberError::Secret),
+            Ok(()) => {}
+        }
+        if text.contains(DELIMITER) {
+            return Err(RememberError::Unsafe { what: "the mark of a stored line" });
+        }
+        let chars = text.chars().count();
+        if chars > FACT_CHARS_MAX {
+            return Err(RememberError::TooLong { chars });
+        }
+        Ok(text)
+    }
+
+    /// Where the fact stands in all of the notes, by way of the index.
+    fn places(&self, text: &str, hash: &str) -> Result<Vec<Place>, SyncError> {
+        sync::sync(self.files(), self.index())?;
+        let index = self.index();
+        let mut rows = index.by_id(&format!("RM-{hash}"))?;
+        rows.extend(index.by_id(&format!("J-{hash}"))?);
+        // What was forgotten under another id (a captured one) stays forgotten.
+        rows.extend(index.by_text(text)?.into_iter().filter(|it| it.bullet.status == Status::Dropped));
+        Ok(rows.into_iter().map(|it| Place { bullet: it.bullet, source: it.source }).collect())
+    }
+
+    /// The same without an index: reads all of the notes.
+    fn scan(&self, text: &str, hash: &str) -> Result<Vec<Place>, RememberError> {
+        let mut places = Vec::new();
+        for listed in self.files().list().map_err(|err| not_stored(&err))? {
+            let (notes, _) = self.files().read(&listed.name).map_err(|err| not_stored(&err))?;
+            for found in parse(&notes).0 {
+                let bullet = found.bullet;
+                let same_id = bullet.id.strip_prefix("RM-").or_else(|| bullet.id.strip_prefix("J-")) == Some(hash);
+                if same_id || (bullet.status == Status::Dropped && bullet.text == text) {
+                    places.push(Place { bullet, source: listed.name.clone() });
+                }
+            }
+        }
+        Ok(places)
+    }
+
+    fn append(
+        &self,
+        writer: &mut dyn NoteWriter,
+        id: String,
+        text: String,
+        indexed: bool,
+    ) -> Result<Remembered, RememberError> {
+        let now = self.parts.clock.now_ms();
+        let today = instant(now)[..10].to_owned();
+        let failed = RememberError::NotStored { why: "the clock shows no date of the calendar" };
+        let source = SourceName::daily(&today).ok_or(failed)?;
+        let listed = self.files().list().map_err(|err| not_stored(&err))?;
+        if listed.iter().any(|it| it.name.is_legacy() && it.name.date() == today) {
+            return Err(RememberError::LegacyLayout { date: today });
+        }
+        let bullet = Bullet::note(id.clone(), text.clone(), now);
+        let record = render(&bullet).map_err(|_| RememberError::Unsafe { what: "characters of the format" })?;
+        let done = writer.append(&source, &record).map_err(|err| match err {
+            NoteError::Uncertain { .. } => RememberError::Uncertain,
+            err => not_stored(&err),
+        })?;
+        let place = source.to_string();
+        let known = indexed && self.take_in(&source, &done, &record, bullet).is_ok();
+        if !known {
+            return Err(RememberError::Unindexed { id, text, place });
+        }
+        let bytes_written = record.len() as u64 + done.lead_bytes;
+        Ok(Remembered { id, text, duplicate: false, recovered: false, bytes_written, source: place })
+    }
+
+    /// Adds what was just appended to the index, without reading the file again where nothing else changed.
+    fn take_in(
+        &self,
+        name: &SourceName,
+        done: &Appended,
+        record: &str,
+        bullet: Bullet,
+    ) -> Result<(), SyncError> {
+        let before = self.index().sources()?.into_iter().find(|it| it.name == *name);
+        let (read_bytes, sum) = match (&before, done.before) {
+            (None, None) => (0, sync::SUM_START),
+            (Some(it), Some(was)) if it.fingerprint == was && it.read_bytes == was.bytes && !done.mended => {
+                (it.read_bytes, it.sum)
+            }
+            _ => return sync::sync(self.files(), self.index()),
+        };
+        let lead = if done.lead_bytes > 0 { "\n" } else { "" };
+        let sum = sync::sum(sync::sum(sum, lead.as_bytes()), record.as_bytes());
+        let read_bytes = read_bytes + done.lead_bytes + record.len() as u64;
+        let source = IndexedSource { name: name.clone(), fingerprint: done.after, read_bytes, sum };
+        let update = SourceUpdate { source, replace: false, facts: vec![fact(bullet)] };
+        Ok(self.index().update(&[update], &[])?)
+    }
+}
+
+/// The place that makes a fact known already; an error where it can't be stored again.
+fn standing<'a>(places: &'a [Place], text: &str) -> Result<Option<&'a Place>, RememberError> {
+    if places.iter().any(|it| it.bullet.status == Status::Dropped) {
+        return Err(RememberError::Forgotten);
+    }
+    if let Some(other) = places.iter().find(|it| it.bullet.text != text) {
+        return Err(RememberError::Conflict { id: other.bullet.id.clone() });
+    }
+    if places.iter().any(|it| it.bullet.status == Status::Invalidated) {
+        return Err(RememberError::Superseded);
+    }
+    Ok(places.first())
+}
+
+/// Nothing was written, for a reason without paths.
+fn not_stored(err: &NoteError) -> RememberError {
+    RememberError::NotStored {
+        why: match err {
+            NoteError::Busy => "another process is writing to this memory",
+            NoteError::Fenced => "an operator's change to this memory is not finished",
+            NoteError::NoSpace => "no space is left on the disk",
+            NoteError::Unsafe { .. } => "a file of the memory is not a plain file of this user's own",
+            NoteError::TooLarge { .. } => "a file of the memory is too large",
+            NoteError::NotText { .. } => "a file of the memory is no text",
+            NoteError::Missing { .. } | NoteError::Io { .. } | NoteError::Uncertain { .. } => {
+                "the memory could not be read or written"
+            }
+        },
+    }
+}
