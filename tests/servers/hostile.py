@@ -98,6 +98,8 @@ def list_tools(request):
         return reply(request, result)
     if MODE == "circle":
         return reply(request, {"tools": BASE, "nextCursor": "again"})
+    if MODE == "no-tools":
+        return fail(request, -32601, "unknown method")
     if MODE == "list-fails":
         return fail(request, -32603, "the database\nis down")
     return reply(request, {"tools": tools()})
@@ -162,7 +164,7 @@ def call(request):
     if name == "steps":
         token = (params.get("_meta") or {}).get("progressToken")
         for step in range(4):
-            time.sleep(0.3)
+            time.sleep(float(ARGUMENT or "0.3"))
             send({"jsonrpc": "2.0", "method": "notifications/progress",
                   "params": {"progressToken": token, "progress": step, "total": 4, "message": "step %d" % step}})
         return reply(request, text("done"))
@@ -193,6 +195,9 @@ def initialize(request):
     if MODE == "odd-handshake":
         return reply(request, {"protocolVersion": "2025-06-18", "capabilities": {"tools": True, "x": 1},
                                "serverInfo": {"name": "odd", "icons": [{"sizes": "48x48"}]}})
+    if MODE == "no-tools":
+        return reply(request, {"protocolVersion": "2024-11-05", "capabilities": {"prompts": {}},
+                               "serverInfo": {"name": "prompter", "version": "1"}})
     if MODE == "future":
         return reply(request, {"protocolVersion": "2999-01-01", "capabilities": {}, "serverInfo": {"name": "f"}})
     reply(request, {

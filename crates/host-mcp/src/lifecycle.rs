@@ -179,7 +179,7 @@ impl Job<'_> {
         }
         Ok(SpawnSpec {
             label: self.label.clone(),
-            program: stdio.command.clone(),
+            program: program(stdio),
             args: stdio.args.clone(),
             env,
             cwd: stdio.cwd.clone(),
@@ -296,6 +296,15 @@ impl Job<'_> {
         self.attempt.enter("listing its tools");
         let definitions = connection.define().await?;
         Ok((connection, definitions))
+    }
+}
+
+/// A path is meant from the server's own folder, whoever starts it from where (T1-09).
+fn program(stdio: &StdioConfig) -> String {
+    if stdio.command.contains('/') {
+        stdio.cwd.join(&stdio.command).to_string_lossy().into_owned()
+    } else {
+        stdio.command.clone()
     }
 }
 

@@ -65,6 +65,10 @@ impl ToolSource for McpSource {
 fn build(server: &Arc<Server>, definitions: &Definitions) -> Vec<Offer> {
     let remotes: Vec<&str> = definitions.tools.iter().map(|tool| tool.name.as_str()).collect();
     let names = local_names(&server.config.name, &remotes);
+    if definitions.advertised() == 0 {
+        let name = format!("mcp__{}__*", server.config.name);
+        return vec![Offer::withheld(name, WithheldBy::Source, "the server works and advertises no tools")];
+    }
     let mut first = true;
     let mut offers: Vec<Offer> = definitions
         .tools
