@@ -5,15 +5,14 @@ use crate::failure::Failure;
 use crate::{lookup, row, runs};
 use host_event::{CanonicalRow, NewEvent};
 use host_ports::log::LogError;
-use rusqlite::{CachedStatement, Connection};
+use rusqlite::{CachedStatement, Connection, ErrorCode};
 
 /// The largest body of an event in bytes. What runs record is bounded far below.
 pub(crate) const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 const INSERT: &str =
     "INSERT INTO events(seq, at, kind, version, conversation, logical, run, call, checksum, prev_hash, hash, body)
-     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12
-     WHERE (SELECT coalesce(max(seq), 0) FROM events) = ?1 - 1";
+     VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
 
 /// The end of the chain: the last event's sequence and hash.
 pub(crate) type Tail = (u64, [u8; 32]);
@@ -127,8 +126,13 @@ fn insert_after(
         &end.1[..],
         &seal.hash[..],
         body
-    ])?;
-    Ok(((seq, seal.hash), inserted == 1))
+    ]);
+    match inserted {
+        Ok(_) => Ok(((seq, seal.hash), true)),
+        // The log has no gaps at its end: where another process was faster, this place is taken.
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => Ok((end, false)),
+        Err(error) => Err(error),
+    }
 }
 
 /// The last event's sequence and hash.
