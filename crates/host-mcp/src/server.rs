@@ -92,6 +92,8 @@ pub(crate) enum CallEnd {
     Gone,
     /// The tool takes other arguments than it did when the run began; nothing was sent.
     Changed,
+    /// The connection went away with the call in flight.
+    Lost(ConnectError),
     /// It was sent, and this came of it.
     Fault(CallFault),
 }
@@ -214,8 +216,11 @@ impl Server {
                 }
                 Ok(_) | Err(CallFault::Rpc { .. }) => self.worked(),
                 Err(CallFault::Http(fault)) => self.failed_http(&connection, fault),
-                Err(CallFault::Lost) if connection.child.is_some() => {
-                    self.lost(&connection).await;
+                Err(CallFault::Lost) => {
+                    if connection.child.is_some() {
+                        self.lost(&connection).await;
+                    }
+                    return Err(CallEnd::Lost(self.how_it_went(&connection).await));
                 }
                 Err(_) => {}
             }

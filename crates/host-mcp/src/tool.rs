@@ -152,8 +152,15 @@ impl McpTool {
                     "the MCP server {server} changed the arguments of {remote} since this run began; nothing was sent, and the next run shows the new ones"
                 ),
             ),
+            CallEnd::Lost(how) => self.lost(&how),
             CallEnd::Fault(fault) => self.fault(fault),
         }
+    }
+
+    fn lost(&self, how: &ConnectError) -> ToolError {
+        let server = &self.server.config.name;
+        let message = format!("the connection to the MCP server {server} was lost during the call: {how}");
+        ToolError::new(codes::CONNECTION_LOST, message).effect_unknown()
     }
 
     fn fault(&self, fault: CallFault) -> ToolError {
@@ -168,12 +175,7 @@ impl McpTool {
                     format!("the MCP server {server} did not answer within {} ms", after.as_millis());
                 ToolError::new(codes::TIMEOUT, message).effect_unknown()
             }
-            CallFault::Lost | CallFault::NotSent => {
-                let how = self.server.snapshot().error.map(|error| format!(": {error}")).unwrap_or_default();
-                let message =
-                    format!("the connection to the MCP server {server} was lost during the call{how}");
-                ToolError::new(codes::CONNECTION_LOST, message).effect_unknown()
-            }
+            CallFault::Lost | CallFault::NotSent => self.lost(&ConnectError::Http(HttpFault::Closed)),
             CallFault::Rpc { code, message } => ToolError::new(
                 codes::PROTOCOL_ERROR,
                 format!("the MCP server {server} answered with JSON-RPC error {code}: {}", line_of(&message)),

@@ -35,14 +35,22 @@ impl Server {
             state.live = None;
             self.count_failure(&mut state, ConnectError::Http(HttpFault::Closed), true);
         }
-        if let Some(child) = &connection.child {
-            let exit = child.ended().await;
-            let error = ConnectError::Exited { exit, stderr: child.stderr.line(), phase: "running" };
-            tracing::warn!(server = %self.config.name, %error, "an MCP server ended");
-            let mut state = self.state();
-            if state.last_error == Some(ConnectError::Http(HttpFault::Closed)) {
-                state.last_error = Some(error);
+        let error = self.how_it_went(connection).await;
+        tracing::warn!(server = %self.config.name, %error, "an MCP server ended");
+        let mut state = self.state();
+        if state.last_error == Some(ConnectError::Http(HttpFault::Closed)) {
+            state.last_error = Some(error);
+        }
+    }
+
+    /// Why a connection is gone, once the news of it is here.
+    pub(super) async fn how_it_went(&self, connection: &Connection) -> ConnectError {
+        match &connection.child {
+            Some(child) => {
+                let exit = child.ended().await;
+                ConnectError::Exited { exit, stderr: child.stderr.line(), phase: "running" }
             }
+            None => ConnectError::Http(HttpFault::Closed),
         }
     }
 
