@@ -30,7 +30,7 @@ use host_ports::sessions::SessionError;
 use host_run::{
     Engine, EventSink, ImageInput, RunInput, RunOutcome, SessionHub, SurfaceError, Surfaces as _, TurnContext,
 };
-use host_sandbox::Sandbox;
+use host_sandbox::{Effective, EngineKind, Sandbox, SandboxStatus};
 use host_store::{EventLog, Incarnation, PromptVault};
 use host_surface::{
     Arguments, CallRequest, Explanation, ProgressSink, RunFacts, Settled, Surface, ToolSource,
@@ -437,10 +437,7 @@ impl Agent {
         let home = inner.home.as_ref();
         let servers = inner.servers.as_ref().map(|it| it.pool.status()).unwrap_or_default();
         let sandbox = match home {
-            Some(home) => {
-                let sandbox = home.sandbox.clone();
-                tokio::task::spawn_blocking(move || line_of(&sandbox)).await.unwrap_or_default()
-            }
+            Some(home) => line_of(&home.sandbox.status().await),
             None => "none".to_owned(),
         };
         Status {
@@ -561,12 +558,18 @@ fn roots(error: &host_files::FilesError) -> Diagnostic {
 }
 
 /// The sandbox in one line.
-pub(crate) fn line_of(sandbox: &Sandbox) -> String {
-    use host_ports::commands::Commands as _;
-    let policy = sandbox.policy();
-    match sandbox.blocked() {
-        Some(why) => format!("blocked: {why}"),
-        None => format!("{:?}, network {}", policy.mode, policy.network.as_str()).to_lowercase(),
+pub(crate) fn line_of(status: &SandboxStatus) -> String {
+    match (&status.blocked, status.effective) {
+        (Some(why), _) => format!("blocked: {why}"),
+        (None, Effective::UnsafeHostProcess) => {
+            "UNSAFE: no engine works here, and commands run with the host's own rights (sandbox.fallback)"
+                .to_owned()
+        }
+        (None, Effective::Off) => "off: commands run with the host's own rights (sandbox.mode)".to_owned(),
+        _ => {
+            let engine = status.engine.map_or("none", EngineKind::as_str);
+            format!("native by {engine}; network {}: {}", status.network.as_str(), status.network_how)
+        }
     }
 }
 

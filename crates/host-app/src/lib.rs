@@ -18,5 +18,6 @@ pub use agent::{Agent, AgentError, OpenError, OpenOptions, People, outcome_json}
 pub use builder::{AgentBuilder, BuildError};
 pub use clock::SystemClock;
 pub use load::{Whereabouts, load_agent};
+pub use parts::sandbox::sandbox_works;
 pub use report::{Report, Section, SectionStatus, validate};
 pub use state::StateFolder;

@@ -8,6 +8,7 @@ use host_config::finding::code;
 use host_config::spec::sandbox::SandboxMode;
 use host_config::{AgentSpec, Finding, Severity, not_built_yet};
 use host_policy::PolicyStatus;
+use host_sandbox::Effective;
 use host_store::RunQuery;
 use host_vocab::{Diagnostic, text};
 use serde::Serialize;
@@ -222,15 +223,12 @@ async fn sandbox(spec: &AgentSpec, agent: Option<&Agent>) -> Section {
         section.say(SectionStatus::Waiting, "not looked at, because the agent can't be opened");
         return section;
     };
-    let line = tokio::task::spawn_blocking(move || line_of(&sandbox)).await;
-    match line {
-        Ok(line) if line.starts_with("blocked") => {
-            section.say(SectionStatus::Waiting, format!("[WARN] {line}"))
-        }
-        Ok(line) => section.say(SectionStatus::Ok, line),
-        Err(_) => {
-            section.say(SectionStatus::Error, "looking at the sandbox broke; this is a fault of the host")
-        }
+    let status = sandbox.status().await;
+    let line = line_of(&status);
+    if status.effective == Effective::Native {
+        section.say(SectionStatus::Ok, line);
+    } else {
+        section.say(SectionStatus::Waiting, format!("[WARN] {line}"));
     }
     section
 }

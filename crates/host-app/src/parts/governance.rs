@@ -28,11 +28,6 @@ impl Governance {
         }
     }
 
-    /// How long a person has to answer.
-    pub(crate) fn approval_timeout(&self) -> Duration {
-        Duration::from_millis(self.approvals.timeout_ms())
-    }
-
     /// The lists in words, for `validate` (POL-8).
     pub(crate) fn describe(&self, spec: &AgentSpec) -> PolicyDescription {
         let recall = spec.memory.as_ref().is_some_and(|memory| memory.recall_tool.enabled);

@@ -5,10 +5,10 @@ use host_config::AgentSpec;
 use host_config::environment::Environment;
 use host_config::spec::sandbox::{NetworkMode, SandboxMode, SandboxSpec};
 use host_files::FilesConfig;
-use host_ports::kept::KeptOutput;
+use host_ports::kept::{KeepNothing, KeptOutput};
 use host_sandbox::{
-    Fallback, HostEnvironment, HostList, Limits, Mode, Network, Sandbox, SandboxPolicy, SandboxSetup,
-    TraceEgress,
+    Effective, Fallback, HostEnvironment, HostList, Limits, Mode, Network, Sandbox, SandboxPolicy,
+    SandboxSetup, TraceEgress,
 };
 use host_vocab::{Code, Diagnostic, Kind};
 use std::path::{Path, PathBuf};
@@ -118,5 +118,22 @@ pub(crate) fn files(spec: &AgentSpec, state: &StateFolder) -> FilesConfig {
         deny_write: deny_write(spec),
         private: vec![state.root().to_owned(), state.artifacts().to_owned()],
         aliases: Vec::new(),
+    }
+}
+
+/// Whether an engine of this machine would confine the commands of an agent in this folder, with the defaults.
+pub async fn sandbox_works(folder: &Path, env: &Environment) -> bool {
+    let path = env.get("PATH").cloned().unwrap_or_default();
+    let setup = SandboxSetup {
+        policy: SandboxPolicy::native(folder),
+        environment: HostEnvironment { path, ..HostEnvironment::default() },
+        state: None,
+        hidden: Vec::new(),
+        keep: Arc::new(KeepNothing),
+        egress: Arc::new(TraceEgress),
+    };
+    match Sandbox::new(setup) {
+        Ok(sandbox) => sandbox.status().await.effective == Effective::Native,
+        Err(_) => false,
     }
 }

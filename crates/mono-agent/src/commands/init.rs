@@ -3,13 +3,15 @@
 use crate::answer::{Failure, print};
 use crate::args::{Init, Place};
 use crate::door::whereabouts;
+use host_app::{Whereabouts, sandbox_works};
 use host_channels::terminal::{LineRead, Lines};
 use host_config::{InitChoices, InitFile, InitTools, allow_all_opens, init_files, needs_second_confirmation};
 use serde_json::json;
 use std::process::ExitCode;
 
 pub fn run(place: &Place, init: &Init) -> Result<ExitCode, Failure> {
-    let folder = whereabouts(place)?.folder;
+    let at = whereabouts(place)?;
+    let folder = at.folder.clone();
     let mut choices =
         InitChoices { name: init.name.clone(), model: init.model.clone(), ..InitChoices::default() };
     if let Some(names) = &init.allow {
@@ -19,7 +21,7 @@ pub fn run(place: &Place, init: &Init) -> Result<ExitCode, Failure> {
     // Any flag, a pipe, or --json means that nobody is to be asked.
     let guided =
         init.model.is_none() && init.name.is_none() && init.allow.is_none() && !init.dry_run && !place.json;
-    if guided && !ask(&mut choices)? {
+    if guided && !ask(&mut choices, &at)? {
         return Err(Failure::usage("nothing was written"));
     }
     let is_there = |name: &str| host_files::state::is_file(&folder.join(name));
@@ -53,7 +55,7 @@ fn text(files: &[InitFile], dry_run: bool) -> String {
 
 /// The guided questions (POL-17): what all tools open is said before it is accepted, and asked twice where
 /// nothing confines them.
-fn ask(choices: &mut InitChoices) -> Result<bool, Failure> {
+fn ask(choices: &mut InitChoices, place: &Whereabouts) -> Result<bool, Failure> {
     let lines = Lines::of_stdin();
     if !lines.interactive() {
         return Ok(true);
@@ -82,7 +84,7 @@ fn ask(choices: &mut InitChoices) -> Result<bool, Failure> {
             answer.split(',').map(|name| name.trim().to_owned()).filter(|it| !it.is_empty()).collect(),
         );
     }
-    let works = true;
+    let works = runtime.block_on(sandbox_works(&place.folder, &place.env));
     if needs_second_confirmation(choices, works) {
         eprintln!(
             "No sandbox works on this machine, so commands would be refused or, if you open it, run unconfined."
