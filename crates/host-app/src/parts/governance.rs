@@ -7,7 +7,6 @@ use host_policy::{
     PolicyFinding, PolicyInput, ToolPolicy, create_tool_policy,
 };
 use host_vocab::{Code, Diagnostic, Kind, Place, ServerName};
-use std::time::Duration;
 
 /// What decides which tools exist, and which calls may run.
 pub(crate) struct Governance {
