@@ -187,6 +187,7 @@ fn hand_down(command: &mut Command, inherited: Vec<OwnedFd>) {
     // SAFETY: between fork and exec only system calls are made, on descriptors that the closure owns.
     unsafe {
         command.pre_exec(move || {
+            close_on_exec()?;
             for fd in &inherited {
                 let number: RawFd = fd.as_raw_fd();
                 rustix::io::fcntl_setfd(BorrowedFd::borrow_raw(number), FdFlags::empty())?;
@@ -199,6 +200,13 @@ fn hand_down(command: &mut Command, inherited: Vec<OwnedFd>) {
             Ok(())
         });
     }
+}
+
+/// Marks every descriptor but the three streams to be closed on exec, whoever opened it and however.
+pub(crate) fn close_on_exec() -> io::Result<()> {
+    // SAFETY: a system call on numbers; nothing is closed before exec.
+    let done = unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 fn nul_separated(options: &[std::ffi::OsString]) -> Vec<u8> {

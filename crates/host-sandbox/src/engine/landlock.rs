@@ -8,6 +8,11 @@ use crate::network::Network;
 use crate::runtime_paths::{ETC, SYSTEM};
 use std::path::{Path, PathBuf};
 
+/// What of `/proc` is about the machine and no secret. Without a process namespace the folders of processes hold
+/// everybody's environment, the host's own included, so none of them is granted.
+const PROC: &[&str] =
+    &["cpuinfo", "filesystems", "loadavg", "meminfo", "stat", "uptime", "version", "sys/kernel", "sys/vm"];
+
 /// The engine.
 #[derive(Debug, Clone)]
 pub(crate) struct Landlock {
@@ -46,7 +51,8 @@ impl Engine for Landlock {
         }
         let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
         read.extend(ETC.iter().map(|name| Path::new("/etc").join(name)));
-        read.extend(["/proc", "/dev/urandom", "/dev/random", "/dev/zero"].map(PathBuf::from));
+        read.extend(["/dev/urandom", "/dev/random", "/dev/zero"].map(PathBuf::from));
+        read.extend(PROC.iter().map(|name| Path::new("/proc").join(name)));
         read.extend(job.runtime.folders.iter().chain(&job.policy.readable).cloned());
         let mut write: Vec<PathBuf> = job.policy.writable.clone();
         write.extend(["/dev/null", "/dev/full", "/dev/tty"].map(PathBuf::from));

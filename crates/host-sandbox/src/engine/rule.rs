@@ -140,7 +140,9 @@ impl Rule {
                 Rule::NetworkLocalhost => No("Landlock knows ports, not addresses, and no UDP"),
                 Rule::NetworkAllowlist => No("Landlock knows ports, not names, and no UDP"),
                 Rule::LocalSockets => Kernel("seccomp refuses local sockets"),
-                Rule::Processes => Kernel("Landlock scopes signals and tracing; seccomp refuses ptrace"),
+                Rule::Processes => {
+                    Kernel("Landlock scopes signals and grants no process folder; seccomp refuses ptrace")
+                }
                 Rule::Privileges => Kernel("no new privileges, seccomp filter"),
                 Rule::Memory => Host("data segment by rlimit, resident memory of the tree polled"),
                 Rule::Pids => Host("counted by the supervisor"),

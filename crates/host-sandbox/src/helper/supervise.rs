@@ -106,6 +106,7 @@ fn start(order: &Order, streams: [OwnedFd; 3]) -> Result<Pid, String> {
                 rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
             }
             confinement.apply()?;
+            crate::launch::close_on_exec()?;
             Err(program.become_it())
         });
     }
