@@ -35,11 +35,9 @@ impl Failure {
         Self::of(Diagnostic::new(Kind::Environment, Code::new("system"), error.to_string()))
     }
 
-    /// The findings that keep an agent from starting. A file that was named and isn't there is misuse.
-    pub fn of_findings(findings: &[Finding]) -> Self {
-        let fatal: Vec<Diagnostic> =
-            findings.iter().filter(|it| it.fatal).map(|it| it.diagnostic.clone()).collect();
-        let misuse = fatal.iter().any(|it| it.kind == Kind::Usage);
+    /// The findings that keep an agent from starting; `misuse` where the command named what isn't there.
+    pub fn of_findings(findings: &[Finding], misuse: bool) -> Self {
+        let fatal = findings.iter().filter(|it| it.fatal).map(|it| it.diagnostic.clone()).collect();
         Failure { diagnostics: fatal, code: if misuse { 2 } else { 1 } }
     }
 

@@ -32,11 +32,17 @@ pub fn whereabouts(place: &Place) -> Result<Whereabouts, Failure> {
     })
 }
 
+/// Whether a file was named that isn't there: misuse, whatever else is wrong.
+pub fn names_a_missing_file(place: &Place, loaded: &Loaded) -> bool {
+    let missing = |role: &str| loaded.sources.iter().any(|it| it.role == role && !it.found);
+    (place.config.is_some() && missing("config")) || (place.env_file.is_some() && missing("env"))
+}
+
 /// The agent's settings; what keeps it from starting is an error with every reason.
 pub fn load(place: &Place) -> Result<Loaded, Failure> {
     let loaded = load_agent(&whereabouts(place)?);
     if loaded.spec.is_none() {
-        return Err(Failure::of_findings(&loaded.findings));
+        return Err(Failure::of_findings(&loaded.findings, names_a_missing_file(place, &loaded)));
     }
     Ok(loaded)
 }
