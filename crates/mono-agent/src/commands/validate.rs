@@ -2,9 +2,8 @@
 
 use crate::answer::{Failure, print};
 use crate::args::Place;
-use crate::door::whereabouts;
+use crate::door::{names_a_missing_file, whereabouts};
 use host_app::validate;
-use host_config::Severity;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
@@ -12,12 +11,8 @@ pub async fn run(place: &Place) -> Result<ExitCode, Failure> {
     let whereabouts = whereabouts(place)?;
     // A file that was named and isn't there is misuse, not a report.
     let loaded = host_app::load_agent(&whereabouts);
-    let misuse = loaded
-        .findings
-        .iter()
-        .any(|it| it.severity == Severity::Error && it.diagnostic.kind == host_vocab::Kind::Usage);
-    if misuse {
-        return Err(Failure::of_findings(&loaded.findings));
+    if names_a_missing_file(place, &loaded) {
+        return Err(Failure::of_findings(&loaded.findings, true));
     }
     drop(loaded);
     let report = validate(&whereabouts).await;
