@@ -16,7 +16,7 @@ start_model
 agent=$root/target/demo-agent
 mkdir -p "$agent"
 cp -r examples/demo-agent/. "$agent"
-export MONO_AGENT_PROVIDERS_JSON="{\"local\": {\"type\": \"openai_compat\", \"baseUrl\": \"$MODEL_ENDPOINT\", \"toolCalling\": \"schema\"}}"
+export MONO_AGENT_PROVIDERS_JSON="{\"small\": {\"type\": \"openai_compat\", \"baseUrl\": \"$MODEL_ENDPOINT\", \"toolCalling\": \"schema\"}}"
 
 if [ -n "${1:-}" ]; then
     "$CARGO_TARGET_DIR/debug/mono-agent" run --agent "$agent" "$1"
