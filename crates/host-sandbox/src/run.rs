@@ -117,10 +117,10 @@ impl Collector<'_> {
         if status {
             self.hear();
         }
-        if out && !self.drain(Which::Out) || err && !self.drain(Which::Err) {
-            if self.result.ended.is_none() {
-                self.ask_to_end(Ended::OutputLimit);
-            }
+        let mut within = !out || self.drain(Which::Out);
+        within &= !err || self.drain(Which::Err);
+        if !within && self.result.ended.is_none() {
+            self.ask_to_end(Ended::OutputLimit);
         }
         if input {
             self.feed();

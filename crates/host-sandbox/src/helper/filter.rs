@@ -103,7 +103,7 @@ pub(super) fn programs(sockets: SocketRule) -> Result<Vec<BpfProgram>, seccompil
     refused.insert(libc::SYS_unshare, namespaces.clone());
     refused.insert(libc::SYS_clone, namespaces);
     refused.insert(libc::SYS_socket, socket_rules(sockets)?);
-    let ioctls = [libc::TIOCSTI as u64, libc::TIOCLINUX as u64];
+    let ioctls = [libc::TIOCSTI, libc::TIOCLINUX];
     let ioctls = ioctls.iter().map(|&request| rule(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, request));
     refused.insert(libc::SYS_ioctl, ioctls.collect::<Result<_, _>>()?);
     let unknown: Rules = UNKNOWN.iter().map(|&call| (call, Vec::new())).collect();

@@ -55,6 +55,12 @@ const server = repl.start({
 });
 let last;
 let lastError;
+let settle = null;
+// The session's own evaluator hands what is thrown to its domain, not to the callback.
+if (server._domain) {
+  server._domain.removeAllListeners('error');
+  server._domain.on('error', (error) => (settle ? settle(error) : complain(error)));
+}
 Object.defineProperty(globalThis, '_', { get: () => last, set: (value) => { last = value; }, configurable: true });
 Object.defineProperty(globalThis, '_error', {
   get: () => lastError, set: (value) => { lastError = value; }, configurable: true,
@@ -73,7 +79,8 @@ function next() {
   if (working || queue.length === 0) return;
   working = true;
   const code = queue.shift();
-  server.eval(`${code}\n`, server.context, 'repl', (error, value) => {
+  settle = (error, value) => {
+    settle = null;
     const failed = error !== null && error !== undefined;
     const thrown = failed && error instanceof repl.Recoverable ? error.err : error;
     if (failed) lastError = thrown; else last = value;
@@ -86,6 +93,10 @@ function next() {
     }
     // What the code printed through streams arrives with the next turn of the loop.
     setImmediate(() => finish(failed ? { error: shown } : { value: shown }));
+  };
+  const mine = settle;
+  server.eval(`${code}\n`, server.context, 'repl', (error, value) => {
+    if (settle === mine) mine(error, value);
   });
 }
 
