@@ -368,3 +368,47 @@ async fn a_race_with_links_does_not_get_out() {
     };
     tokio::join!(racing, probing);
 }
+
+// QUA-4: the same suite for a host that runs as an ordinary user, where the machine lets us become one.
+#[test]
+fn the_suite_holds_for_an_ordinary_user_too() {
+    if !rustix::process::geteuid().is_root() || !std::path::Path::new("/usr/bin/setpriv").exists() {
+        return;
+    }
+    // The test program may lie where only root can go.
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("escapes");
+    std::fs::copy(std::env::current_exe().expect("a path"), &program).expect("copied");
+    let open = |path: &std::path::Path| {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("set");
+    };
+    open(folder.path());
+    open(&program);
+    let output = std::process::Command::new("/usr/bin/setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(&program)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .current_dir("/")
+        .output()
+        .expect("started");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+// SBX-2: a workspace below a home that only its owner can open, in a folder that may not even be listed.
+#[tokio::test]
+async fn a_workspace_below_a_private_home_works() {
+    use std::os::unix::fs::PermissionsExt as _;
+    for engine in ENGINES {
+        let agent = agent(engine);
+        std::fs::set_permissions(agent.folder(), std::fs::Permissions::from_mode(0o700)).expect("set");
+        let outcome = agent.sh("echo x > made && cat made && pwd").await;
+        assert_eq!(
+            outcome.stdout,
+            format!("x\n{}\n", agent.workspace().display()),
+            "{engine:?} {}",
+            outcome.message
+        );
+    }
+}
