@@ -24,6 +24,6 @@ start_model
 export HOST_MODEL_TEST_ENDPOINT=$MODEL_ENDPOINT
 cargo test --workspace --no-fail-fast
 say "the demo answers"
-scripts/demo.sh "Read the file notes.txt and tell me the code word in it" | tee target/demo-answer.txt
+scripts/demo.sh "What is the code word in notes.txt?" | tee target/demo-answer.txt
 grep -qi heron target/demo-answer.txt || die "the demo did not find the code word"
 say "all tests passed"

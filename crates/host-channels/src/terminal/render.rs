@@ -3,7 +3,7 @@
 use host_run::RunEvent;
 use host_vocab::text;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Whether colour may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,13 +29,14 @@ pub enum Piece {
 pub struct Renderer {
     style: Style,
     names: HashMap<String, String>,
+    noticed: HashSet<String>,
     mid_line: bool,
 }
 
 impl Renderer {
     /// A renderer in this style.
     pub fn new(style: Style) -> Self {
-        Renderer { style, names: HashMap::new(), mid_line: false }
+        Renderer { style, names: HashMap::new(), noticed: HashSet::new(), mid_line: false }
     }
 
     /// The pieces of one event.
@@ -62,7 +63,7 @@ impl Renderer {
                 };
                 self.activity(&line)
             }
-            RunEvent::Notice { text } => self.activity(&format!("note: {}", text::one_line(text, 300))),
+            RunEvent::Notice { text } => self.notice(text),
             RunEvent::Warning { message, .. } => {
                 self.activity(&format!("warning: {}", text::one_line(message, 300)))
             }
@@ -96,7 +97,7 @@ impl Renderer {
             pieces.extend(self.activity("(the answer above is only a part)"));
         }
         for notice in notices {
-            pieces.extend(self.activity(&format!("note: {}", text::one_line(notice, 300))));
+            pieces.extend(self.notice(notice));
         }
         if status != "succeeded" {
             let kind = failure_kind.as_deref().map(|kind| format!(" ({kind})")).unwrap_or_default();
@@ -105,6 +106,14 @@ impl Renderer {
             pieces.extend(self.activity(&format!("the run {status}{kind}{why}")));
         }
         pieces
+    }
+
+    /// The end of a run repeats what was said on the way; people read it once.
+    fn notice(&mut self, notice: &str) -> Vec<Piece> {
+        if !self.noticed.insert(notice.to_owned()) {
+            return Vec::new();
+        }
+        self.activity(&format!("note: {}", text::one_line(notice, 300)))
     }
 
     fn activity(&mut self, line: &str) -> Vec<Piece> {
