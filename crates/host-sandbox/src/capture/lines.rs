@@ -1,5 +1,6 @@
 //! The first and last lines of a stream, each cut to a length, in bounded memory.
 
+use memchr::{memchr, memchr_iter, memrchr_iter};
 use std::collections::VecDeque;
 
 /// Keeps what a preview by lines needs.
@@ -40,13 +41,13 @@ impl LinePreview {
     pub(super) fn push(&mut self, mut chunk: &[u8]) {
         // Lines go one by one while they may still be shown from the start …
         while self.head.len() < self.head_max {
-            let Some(end) = memchr(chunk) else { break };
+            let Some(end) = memchr(b'\n', chunk) else { break };
             self.open.add(&chunk[..end], self.chars_max);
             self.close();
             chunk = &chunk[end + 1..];
         }
         // … and of the rest only the last ones of each chunk are looked at.
-        let count = chunk.iter().filter(|&&b| b == b'\n').count();
+        let count = memchr_iter(b'\n', chunk).count();
         let skipped = count.saturating_sub(self.tail_max + 1);
         if skipped > 0 {
             let from = nth_newline_from_end(chunk, self.tail_max + 1);
@@ -55,7 +56,7 @@ impl LinePreview {
             self.open = Line::default();
             chunk = &chunk[from..];
         }
-        while let Some(end) = memchr(chunk) {
+        while let Some(end) = memchr(b'\n', chunk) {
             self.open.add(&chunk[..end], self.chars_max);
             self.close();
             chunk = &chunk[end + 1..];
@@ -139,12 +140,7 @@ impl Line {
     }
 }
 
-fn memchr(chunk: &[u8]) -> Option<usize> {
-    chunk.iter().position(|&b| b == b'\n')
-}
-
 /// Where the text after the `n`-th newline from the end begins.
 fn nth_newline_from_end(chunk: &[u8], n: usize) -> usize {
-    let newlines = chunk.iter().enumerate().rev().filter(|(_, b)| **b == b'\n');
-    newlines.map(|(at, _)| at + 1).nth(n).unwrap_or(0)
+    memrchr_iter(b'\n', chunk).nth(n).map_or(0, |at| at + 1)
 }
