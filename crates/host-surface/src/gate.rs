@@ -121,6 +121,11 @@ struct Refused {
     why: String,
 }
 
+fn cancelled() -> Refused {
+    let why = "the turn was cancelled before the call began".to_owned();
+    Refused { code: codes::ABORTED, by: "cancelled", why }
+}
+
 /// Takes one call through all steps.
 pub(crate) async fn pass(surface: &Surface, request: CallRequest) -> Settled {
     let scope = surface.scope().call(&request.id);
@@ -133,9 +138,7 @@ pub(crate) async fn pass(surface: &Surface, request: CallRequest) -> Settled {
         Err(refused) => return refuse(surface, &scope, &request, refused).await,
     };
     if request.cancel.is_cancelled() {
-        let why = "the turn was cancelled before the call began".to_owned();
-        return refuse(surface, &scope, &request, Refused { code: codes::ABORTED, by: "cancelled", why })
-            .await;
+        return refuse(surface, &scope, &request, cancelled()).await;
     }
     if let Err(refused) = record_start(surface, &scope, sealed, &request, &arguments, rule).await {
         return refuse(surface, &scope, &request, refused).await;
@@ -237,11 +240,12 @@ async fn approve(
             note(surface, scope, asked).await.map_err(denied)?;
             let answer = ask(surface, request, name, arguments, &decision.rule).await;
             let (word, approved) = match answer {
-                ApprovalAnswer::Approved => ("approved", true),
-                ApprovalAnswer::ApprovedAlways => ("approved_always", true),
-                ApprovalAnswer::Denied => ("denied", false),
-                ApprovalAnswer::TimedOut => ("timed_out", false),
-                ApprovalAnswer::NoAsker => ("no_asker", false),
+                Some(ApprovalAnswer::Approved) => ("approved", true),
+                Some(ApprovalAnswer::ApprovedAlways) => ("approved_always", true),
+                Some(ApprovalAnswer::Denied) => ("denied", false),
+                Some(ApprovalAnswer::TimedOut) => ("timed_out", false),
+                Some(ApprovalAnswer::NoAsker) => ("no_asker", false),
+                None => ("cancelled", false),
             };
             let answered =
                 Fact::ApprovalAnswered { tool: name.to_string(), answer: word.to_owned(), channel: None };
@@ -249,39 +253,44 @@ async fn approve(
             if approved {
                 return Ok(format!("{word} by a person ({})", decision.rule));
             }
-            Err(denied(match answer {
-                ApprovalAnswer::TimedOut => "nobody approved the call in time".to_owned(),
-                ApprovalAnswer::NoAsker => {
-                    format!("{} wants a person's word, and nobody can be asked here", decision.rule)
-                }
-                _ => "the person did not approve this call".to_owned(),
-            }))
+            Err(match answer {
+                None => cancelled(),
+                Some(ApprovalAnswer::TimedOut) => denied("nobody approved the call in time".to_owned()),
+                Some(ApprovalAnswer::NoAsker) => denied(format!(
+                    "{} wants a person's word, and nobody can be asked here",
+                    decision.rule
+                )),
+                Some(_) => denied("the person did not approve this call".to_owned()),
+            })
         }
     }
 }
 
+/// The person's answer; `None` where the turn was cancelled first.
 async fn ask(
     surface: &Surface,
     request: &CallRequest,
     name: &host_vocab::ToolName,
     arguments: &Value,
     rule: &str,
-) -> ApprovalAnswer {
+) -> Option<ApprovalAnswer> {
     let shown = match &surface.ports.recorder {
         Some(recorder) => recorder.redactor().value(arguments.clone()).into_inner(),
         None => arguments.clone(),
     };
-    let question = surface.ports.ask.approve(ApprovalRequest {
+    let question = ApprovalRequest {
         conversation: surface.facts.conversation.clone(),
         run: surface.facts.run.clone(),
         call: request.id.clone(),
         tool: name.clone(),
         arguments: Untrusted::new(shown),
         rule: rule.to_owned(),
-    });
+    };
+    // Asking begins inside the guarded future, so that an asker that breaks at once is caught as well.
+    let asked = AssertUnwindSafe(async { surface.ports.ask.approve(question).await }).catch_unwind();
     tokio::select! {
-        answer = AssertUnwindSafe(question).catch_unwind() => answer.unwrap_or(ApprovalAnswer::Denied),
-        () = request.cancel.cancelled() => ApprovalAnswer::Denied,
+        answer = asked => Some(answer.unwrap_or(ApprovalAnswer::Denied)),
+        () = request.cancel.cancelled() => None,
     }
 }
 
@@ -337,7 +346,9 @@ async fn run(
         cancel: stop.clone(),
         progress: request.progress.clone(),
     };
-    let call = AssertUnwindSafe(sealed.tool.call(Admitted::new(arguments, context))).catch_unwind();
+    // As with askers: a tool of another crate may break before it gives its future.
+    let call = AssertUnwindSafe(async { sealed.tool.call(Admitted::new(arguments, context)).await });
+    let call = call.catch_unwind();
     tokio::pin!(call);
     let deadline = async {
         if info.no_deadline {

@@ -41,7 +41,7 @@ pub async fn seal(
 ) -> Result<Surface, SealError> {
     let asked = join_all(sources.iter().map(|source| source.offers(&facts))).await;
     let mut withheld: Vec<(String, Withheld)> = Vec::new();
-    let mut ready: BTreeMap<ToolName, Vec<(String, Arc<dyn AnyTool>)>> = BTreeMap::new();
+    let mut ready: BTreeMap<ToolName, Vec<Candidate>> = BTreeMap::new();
     for (source, offers) in sources.iter().zip(asked) {
         for offer in offers {
             match offer {
@@ -99,6 +99,7 @@ pub(crate) fn subject(info: &ToolInfo) -> Subject<'_> {
     }
 }
 
+/// A ready tool and the name of its source.
 type Candidate = (String, Arc<dyn AnyTool>);
 
 /// One tool for one name: a clash withholds every external tool concerned, so that a call can never reach
