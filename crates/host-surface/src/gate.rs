@@ -256,10 +256,9 @@ async fn approve(
             Err(match answer {
                 None => cancelled(),
                 Some(ApprovalAnswer::TimedOut) => denied("nobody approved the call in time".to_owned()),
-                Some(ApprovalAnswer::NoAsker) => denied(format!(
-                    "{} wants a person's word, and nobody can be asked here",
-                    decision.rule
-                )),
+                Some(ApprovalAnswer::NoAsker) => {
+                    denied(format!("{} wants a person's word, and nobody can be asked here", decision.rule))
+                }
                 Some(_) => denied("the person did not approve this call".to_owned()),
             })
         }
