@@ -35,7 +35,7 @@ use host_store::{EventLog, Incarnation, PromptVault};
 use host_surface::{
     Arguments, CallRequest, Explanation, ProgressSink, RunFacts, Settled, Surface, ToolSource,
 };
-use host_tools::{Builtin, BuiltinPorts, ReadSkill};
+use host_tools::{Builtin, BuiltinPorts, CommandSettings, ReadSkill};
 use host_turn::{AttachmentKind, Channel, Ending, Trigger, Turn, Usage};
 use host_vocab::{CallId, ConversationId, Diagnostic, RunId};
 use serde_json::{Value, json};
@@ -167,6 +167,8 @@ impl Agent {
         let keep = KeptFolder::with_bounds(state.tool_output(), bounds.0, bounds.1);
         let keep: Arc<dyn KeptOutput> = Arc::new(keep.map_err(|error| one(unwritable(&error)))?);
         let sandbox = sandbox::sandbox(&spec, &env, &state, Arc::clone(&keep)).map_err(one)?;
+        host_files::state::ensure_private_dir(&state.attachments())
+            .map_err(|error| one(unwritable(&error)))?;
         let files = AgentFiles::new(&sandbox::files(&spec, &state)).map_err(|error| one(roots(&error)))?;
         let http: Arc<dyn Http> = Arc::new(NetHttp::new(NetSettings::default()));
         let refresh = if options.fresh_definitions {
@@ -176,13 +178,8 @@ impl Agent {
         };
         let spawn = Arc::new(sandbox.clone());
         let servers = Servers::of(&spec, &env, &state, spawn, Arc::clone(&http), refresh);
-        let mut sources: Vec<Arc<dyn ToolSource>> = vec![
-            Arc::new(Builtin::new(&BuiltinPorts {
-                files: Arc::new(files),
-                commands: Arc::new(sandbox.clone()),
-            })),
-            Arc::new(OtherDialect),
-        ];
+        let mut sources: Vec<Arc<dyn ToolSource>> =
+            vec![Arc::new(builtin(files, &sandbox, &spec)), Arc::new(OtherDialect)];
         let skills = texts.skills_to_read();
         if !skills.is_empty() {
             sources.push(Arc::new(crate::parts::sources::AppTools::new(vec![host_surface::Offer::ready(
@@ -555,6 +552,14 @@ fn fatal(findings: Vec<host_config::Finding>) -> Vec<Diagnostic> {
 fn roots(error: &host_files::FilesError) -> Diagnostic {
     Diagnostic::new(host_vocab::Kind::Config, host_vocab::Code::new("folder_unusable"), error.to_string())
         .hint("make the folder, or change runtime.workspace, sandbox.readableRoots or sandbox.writableRoots")
+}
+
+/// The built-in tools, over the agent's files and its sandbox.
+fn builtin(files: AgentFiles, sandbox: &Sandbox, spec: &AgentSpec) -> Builtin {
+    let settings = CommandSettings::default();
+    let ports = BuiltinPorts { files: Arc::new(files), commands: Arc::new(sandbox.clone()) };
+    let spawn = Arc::new(sandbox.clone());
+    Builtin::with_settings(&ports, &settings).with_node_repl(spawn, spec.places.workspace.clone(), &settings)
 }
 
 /// The sandbox in one line.

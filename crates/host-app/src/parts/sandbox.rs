@@ -113,7 +113,11 @@ pub(crate) fn files(spec: &AgentSpec, state: &StateFolder) -> FilesConfig {
     };
     FilesConfig {
         workspace: spec.places.workspace.clone(),
-        read_roots: more(&spec.sandbox.readable_roots, &spec.tools.filesystem.readable_roots),
+        // What came with a turn lies in the host's own folder; the model is told its path and may read it.
+        read_roots: more(&spec.sandbox.readable_roots, &spec.tools.filesystem.readable_roots)
+            .into_iter()
+            .chain([state.attachments()])
+            .collect(),
         write_roots: more(&spec.sandbox.writable_roots, &spec.tools.filesystem.writable_roots),
         deny_write: deny_write(spec),
         private: vec![state.root().to_owned(), state.artifacts().to_owned()],

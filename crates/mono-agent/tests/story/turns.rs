@@ -95,6 +95,13 @@ fn attachments_are_stored_and_named_to_the_model() {
     agent.write("in.txt", "some text\n");
     let lines = agent.run(&["run", "look", "--attach", "in.txt", "--json"]).ends(0).lines();
     assert_eq!(lines.last().unwrap()["status"], "succeeded");
+    // it lies below the host's own folder, which is otherwise out of reach
+    let stored = agent.state_bytes().into_iter().find(|(_, bytes)| bytes == b"some text\n").unwrap().0;
+    let read = agent.call("Read", json!({"file_path": stored}));
+    assert!(read.to_string().contains("some text"), "{read}");
+    let key = agent.path().join(".mono-agent/log/keys/log.key");
+    assert!(key.exists());
+    assert_eq!(agent.call("Read", json!({"file_path": key}))["settled"], "failed");
     let stored: Vec<_> = agent
         .state_bytes()
         .into_iter()
