@@ -19,6 +19,7 @@ pub(crate) const GENESIS: [u8; 32] = [0; 32];
 pub(crate) struct Chain {
     link: HmacSha256,
     digest: HmacSha256,
+    checkpoint: HmacSha256,
     fingerprint: [u8; 16],
 }
 
@@ -41,6 +42,7 @@ impl Chain {
         Chain {
             link: mac_of(&subkey("mono-agent.log.chain")),
             digest: mac_of(&subkey("mono-agent.log.digest")),
+            checkpoint: mac_of(&subkey("mono-agent.log.checkpoint")),
             fingerprint,
         }
     }
@@ -55,6 +57,14 @@ impl Chain {
         let mut mac = self.digest.clone();
         mac.update(bytes);
         crate::key::hex(&mac.finalize().into_bytes())
+    }
+
+    /// The signature of a checkpoint: the last event that retention removed, and its hash.
+    pub(crate) fn sign_checkpoint(&self, seq: u64, hash: &[u8; 32]) -> [u8; 32] {
+        let mut mac = self.checkpoint.clone();
+        mac.update(&seq.to_be_bytes());
+        mac.update(hash);
+        mac.finalize().into_bytes().into()
     }
 
     /// Seals a row to the one before it.
@@ -131,7 +141,7 @@ pub(crate) fn verify(conn: &Connection, chain: &Chain, from: u64, to: u64) -> ru
         .query_map([from], |row| Ok((row.get::<_, u64>(0)?, row.get::<_, [u8; 32]>(1)?)))?
         .next()
         .transpose()?
-        .unwrap_or((0, GENESIS));
+        .map_or_else(|| crate::history::checkpoint::start(conn, chain), Ok)?;
     let mut rows = conn.prepare_cached(
         "SELECT seq, at, kind, version, conversation, run, call, body, checksum, prev_hash, hash, logical
          FROM events WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq",

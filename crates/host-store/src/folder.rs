@@ -55,6 +55,15 @@ pub(crate) fn create_private(path: &Path) -> Result<File, OpenError> {
     create(path, OFlags::EXCL).map(File::from).map_err(|e| OpenError::io(path, e))
 }
 
+/// Opens a file of the owner's for appending, or creates it.
+pub(crate) fn open_private_append(path: &Path) -> Result<File, OpenError> {
+    private_file(path)?;
+    let fd = create(path, OFlags::APPEND).map_err(|e| OpenError::io(path, e))?;
+    let stat = rustix::fs::fstat(&fd).map_err(|e| OpenError::io(path, e))?;
+    check(path, &stat, FileType::RegularFile)?;
+    Ok(File::from(fd))
+}
+
 /// Opens or creates a lock file for the owner alone.
 pub(crate) fn open_or_create(path: &Path) -> rustix::io::Result<OwnedFd> {
     create(path, OFlags::empty())

@@ -3,7 +3,8 @@
 //! | file below the folder | what it is |
 //! |---|---|
 //! | `log.sqlite` | [`EventLog`]: every event, chained by a key (AUD-1). Never recreated by itself. |
-//! | `search.sqlite` | full text of the log. Derived: a missing or damaged one is built anew. |
+//! | `search.sqlite` | full text of the log, and its runs and calls as `host-history` asks for them. Derived: a missing or damaged one is built anew. |
+//! | `audit.head` | the head of the chain, time after time ([`EventLog::anchor_head`]). |
 //! | `sessions.sqlite` | [`PromptVault`]: live prompt state, encrypted (ENG-7). |
 //! | `keys/` | `log.key` and `sessions.key`, 32 random bytes each, owner-only. |
 //! | `incarnations/` | one locked file per living host process ([`Incarnation`]). |
@@ -18,6 +19,7 @@ mod connection;
 mod failure;
 mod folder;
 mod held;
+mod history;
 mod incarnation;
 mod keeper;
 mod key;
@@ -41,6 +43,7 @@ mod wal_tail;
 
 pub use chain::{Break, ChainBreak, ChainReport};
 pub use check::{BackgroundCheck, FullCheck};
+pub use history::{AuditReport, HeadCheck, RetentionPolicy, RetentionReport};
 pub use incarnation::Incarnation;
 pub use log::{Durability, EventLog, OpenOptions, OpenReport};
 pub use memory::MemoryIndex;

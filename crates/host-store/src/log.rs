@@ -205,6 +205,24 @@ impl EventLog {
         self.search.behind()
     }
 
+    /// Asks the derived file of runs and calls.
+    pub(crate) fn on_index<T>(
+        &self,
+        question: impl FnMut(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, LogError> {
+        self.search.ask(question)
+    }
+
+    /// Indexes one batch; `false` when nothing is left to do.
+    pub(crate) fn index_more(&self) -> Result<bool, LogError> {
+        self.search.index_batch()
+    }
+
+    /// What the log's own calls share.
+    pub(crate) fn core(&self) -> &Core {
+        &self.core
+    }
+
     /// Ends running turns of dead processes; see [`crate::Incarnation`]. Blocks.
     ///
     /// # Errors

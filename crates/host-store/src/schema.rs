@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// `monL`: a log of mono-agent.
 pub(crate) const APPLICATION_ID: i32 = 0x6d6f_6e4c;
 /// The newest schema.
-pub(crate) const VERSION: i64 = 2;
+pub(crate) const VERSION: i64 = 3;
 
 /// Schema 1: the events. `seq` is counted by us, so that a gap means something. The body comes last, so
 /// that long ones keep the other columns on the first page.
@@ -62,16 +62,34 @@ CREATE INDEX runs_logical ON runs(logical, started_seq);
 CREATE INDEX runs_status ON runs(status, started_seq);
 ";
 
+/// Schema 3: what stands in the place of events that retention removed ([`crate::history`]).
+const RETAINED: &str = "
+CREATE TABLE checkpoint(seq INTEGER NOT NULL, hash BLOB NOT NULL, signature BLOB NOT NULL) STRICT;
+CREATE TABLE tombstones(
+  record TEXT PRIMARY KEY,
+  conversation TEXT NOT NULL,
+  logical TEXT NOT NULL,
+  isolated INTEGER NOT NULL,
+  phase TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  removed_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX tombstones_age ON tombstones(removed_at);
+";
+
 /// One step up. Each runs in the transaction that also raises the version.
 type Step = fn(&Connection) -> rusqlite::Result<()>;
 
 /// The steps, each with the version that it starts from.
-const MIGRATIONS: &[(i64, Step)] = &[(1, |conn| {
-    conn.execute_batch("DROP INDEX IF EXISTS events_run")?;
-    conn.execute_batch(RUNS)?;
-    crate::lookup::rebuild(conn)?;
-    crate::runs::rebuild(conn)
-})];
+const MIGRATIONS: &[(i64, Step)] = &[
+    (1, |conn| {
+        conn.execute_batch("DROP INDEX IF EXISTS events_run")?;
+        conn.execute_batch(RUNS)?;
+        crate::lookup::rebuild(conn)?;
+        crate::runs::rebuild(conn)
+    }),
+    (2, |conn| conn.execute_batch(RETAINED)),
+];
 
 /// A new log that has no name yet.
 pub(crate) struct Unnamed {
@@ -124,6 +142,7 @@ fn fill(path: &Path, fingerprint: [u8; 16]) -> rusqlite::Result<()> {
     conn.execute_batch("BEGIN IMMEDIATE")?;
     conn.execute_batch(EVENTS)?;
     conn.execute_batch(RUNS)?;
+    conn.execute_batch(RETAINED)?;
     let mut id = [0u8; 16];
     crate::key::random(&mut id).map_err(|_| rusqlite::Error::InvalidQuery)?;
     let mut insert = conn.prepare("INSERT INTO meta(name, value) VALUES(?1, ?2)")?;
@@ -214,6 +233,9 @@ pub(crate) fn suffixed(path: &Path, suffix: &str) -> PathBuf {
 #[cfg(test)]
 pub(crate) fn in_memory() -> Connection {
     let conn = Connection::open_in_memory().expect("memory");
-    conn.execute_batch(EVENTS).and_then(|()| conn.execute_batch(RUNS)).expect("the tables are sound");
+    conn.execute_batch(EVENTS)
+        .and_then(|()| conn.execute_batch(RUNS))
+        .and_then(|()| conn.execute_batch(RETAINED))
+        .expect("the tables are sound");
     conn
 }

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 /// `monS`: a search index of mono-agent.
 const APPLICATION_ID: i32 = 0x6d6f_6e53;
 /// A file of another version is dropped and built anew.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 /// How many events go into one transaction.
 pub(crate) const BATCH: i64 = 256;
 /// How many events a query indexes itself before it answers from what there is.
@@ -102,6 +102,20 @@ impl SearchIndex {
     /// How many events are not in the index yet.
     pub(crate) fn behind(&self) -> Result<u64, LogError> {
         self.with(|files| files.behind())
+    }
+
+    /// Asks the index, brought up first; what one question brings up is bounded.
+    pub(crate) fn ask<T>(
+        &self,
+        mut question: impl FnMut(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, LogError> {
+        self.with(|files| {
+            let mut indexed = 0;
+            while indexed < CATCH_UP_MAX && files.behind()? > 0 && files.index_batch()? {
+                indexed += BATCH.unsigned_abs();
+            }
+            question(&files.index)
+        })
     }
 
     pub(crate) fn query(
@@ -197,6 +211,7 @@ impl Files {
         // Another process may have been first.
         if index.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? == 0 {
             index.execute_batch(TABLES)?;
+            index.execute_batch(crate::history::TABLES)?;
             index.execute("INSERT INTO meta(name, value) VALUES('log_id', ?1)", [&log_id[..]])?;
             connection::pragma(&index, &format!("PRAGMA user_version = {VERSION}"))?;
         }
@@ -230,6 +245,7 @@ impl Files {
     }
 
     fn index_within(&self) -> rusqlite::Result<bool> {
+        crate::history::follow_retention(&self.index, &self.log)?;
         let columns = row::COLUMNS;
         let mut events = self
             .log
@@ -244,6 +260,7 @@ impl Files {
             upto = Some(event.get::<_, i64>(0)?);
             // A damaged event has no text to trust; the chain check reports it.
             let Ok(event) = row::stored(event) else { continue };
+            crate::history::project(&self.index, &event)?;
             let words = text_of(&event);
             if words.is_empty() {
                 continue;

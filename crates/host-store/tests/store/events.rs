@@ -205,7 +205,7 @@ fn the_file_is_set_up_before_its_first_table_and_is_the_owners_alone() {
     let pragma =
         |name: &str| conn.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0)).unwrap();
     assert_eq!(pragma("application_id"), 0x6d6f_6e4c);
-    assert_eq!((pragma("page_size"), pragma("auto_vacuum"), pragma("user_version")), (4096, 2, 2));
+    assert_eq!((pragma("page_size"), pragma("auto_vacuum"), pragma("user_version")), (4096, 2, 3));
 }
 
 #[test]

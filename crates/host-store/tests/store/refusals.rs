@@ -62,8 +62,8 @@ fn a_foreign_database_and_a_newer_schema_are_told_apart() {
         "PRAGMA application_id = 0x6d6f6e4c; PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE)",
     );
     let newer = refusal(dir.path());
-    assert!(matches!(newer, OpenError::Newer { found: 99, known: 2, .. }), "{newer:?}");
-    edit(dir.path(), "PRAGMA user_version = 2; PRAGMA wal_checkpoint(TRUNCATE)");
+    assert!(matches!(newer, OpenError::Newer { found: 99, known: 3, .. }), "{newer:?}");
+    edit(dir.path(), "PRAGMA user_version = 3; PRAGMA wal_checkpoint(TRUNCATE)");
     open(dir.path());
 }
 

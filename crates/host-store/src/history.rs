@@ -1,0 +1,121 @@
+//! The store's answers to the questions of `host-history`: rows and grams of runs and calls, in the derived
+//! file beside the log, made from its events in the same pass as the full text.
+
+mod anchors;
+mod call_queries;
+mod call_rows;
+pub(crate) mod checkpoint;
+mod find;
+mod project;
+mod retention;
+mod run_queries;
+mod run_rows;
+mod scope;
+mod tables;
+mod tokens;
+
+pub use anchors::{AuditReport, HeadCheck};
+pub use retention::{RetentionPolicy, RetentionReport};
+
+pub(crate) use project::project;
+pub(crate) use retention::follow_retention;
+pub(crate) use tables::TABLES;
+
+use crate::log::EventLog;
+use crate::{lookup, row};
+use host_event::StoredEvent;
+use host_history::{
+    CallQuery, CallRow, ConversationRow, HistoryStore, Record, RunListQuery, RunMatches, RunRow,
+    RunSearchQuery, ScopeFilter, Tombstone, ToolCount,
+};
+use host_ports::log::LogError;
+use host_vocab::{ConversationId, RunId};
+use rusqlite::params;
+
+/// The most events of one read.
+const EVENTS_MAX: usize = 10_000;
+
+impl HistoryStore for EventLog {
+    fn list_runs(&self, query: &RunListQuery) -> Result<Vec<RunRow>, LogError> {
+        self.on_index(|index| run_queries::list(index, query))
+    }
+
+    fn search_runs(&self, query: &RunSearchQuery) -> Result<RunMatches, LogError> {
+        self.on_index(|index| run_queries::search(index, query))
+    }
+
+    fn find_run(&self, scope: &ScopeFilter, run: &RunId) -> Result<Option<RunRow>, LogError> {
+        self.on_index(|index| run_queries::find(index, scope, run))
+    }
+
+    fn tool_counts(&self, run: &RunRow) -> Result<Vec<ToolCount>, LogError> {
+        self.on_index(|index| run_queries::tool_counts(index, run.seq))
+    }
+
+    fn list_conversations(
+        &self,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<ConversationRow>, LogError> {
+        self.on_index(|index| run_queries::conversations(index, before, limit))
+    }
+
+    fn events_of(
+        &self,
+        run: &RunRow,
+        after_seq: u64,
+        events_max: usize,
+    ) -> Result<Vec<StoredEvent>, LogError> {
+        let (columns, of_run) = (row::COLUMNS, lookup::OF_RUN);
+        let after = i64::try_from(after_seq.max(run.seq.saturating_sub(1))).unwrap_or(i64::MAX);
+        let upto = run.settled_seq.and_then(|seq| i64::try_from(seq).ok()).unwrap_or(i64::MAX);
+        let max = i64::try_from(events_max.min(EVENTS_MAX)).unwrap_or(0);
+        let conversation = run.conversation.as_ref().map(ConversationId::as_str);
+        self.core().read(|conn| {
+            let mut events = conn.prepare_cached(&format!(
+                "SELECT {columns} FROM events WHERE seq IN ({of_run}) AND seq <= ?4 AND conversation IS ?5
+                 ORDER BY seq LIMIT ?3"
+            ))?;
+            let mut rows = events.query(params![run.run.as_str(), after, max, upto, conversation])?;
+            let mut found = Vec::new();
+            while let Some(event) = rows.next()? {
+                found.push(row::stored(event)?);
+            }
+            Ok(found)
+        })
+    }
+
+    fn search_calls(&self, query: &CallQuery) -> Result<Vec<CallRow>, LogError> {
+        self.on_index(|index| call_queries::search(index, query))
+    }
+
+    fn find_record(&self, scope: &ScopeFilter, record: &str) -> Result<Option<Record>, LogError> {
+        self.on_index(|index| call_queries::record(index, scope, record))
+    }
+
+    fn find_call(
+        &self,
+        scope: &ScopeFilter,
+        call: &str,
+        isolated: bool,
+        without: &(Option<ConversationId>, RunId),
+    ) -> Result<Option<CallRow>, LogError> {
+        self.on_index(|index| call_queries::newest(index, scope, call, isolated, without))
+    }
+
+    fn find_tombstone(&self, scope: &ScopeFilter, record: &str) -> Result<Option<Tombstone>, LogError> {
+        self.core().read(|conn| Ok(retention::tombstone(conn, scope, record)?))
+    }
+
+    fn event(&self, seq: u64) -> Result<Option<StoredEvent>, LogError> {
+        EventLog::event(self, seq)
+    }
+
+    fn behind(&self) -> Result<u64, LogError> {
+        self.search_behind()
+    }
+
+    fn keyed_digest(&self, bytes: &[u8]) -> String {
+        host_ports::log::Log::keyed_digest(self, bytes)
+    }
+}

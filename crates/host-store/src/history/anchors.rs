@@ -1,0 +1,133 @@
+//! The whole check of an audit, and the anchors of the head in `audit.head` (AUD-1).
+
+use super::checkpoint;
+use crate::chain::ChainReport;
+use crate::folder;
+use crate::log::EventLog;
+use host_history::audit::Anchor;
+use host_ports::log::LogError;
+use rusqlite::OptionalExtension;
+use std::io::{BufRead, BufReader, Write};
+
+/// The file of anchors, below the store's folder.
+const FILE: &str = "audit.head";
+/// How many of the newest anchors are looked at.
+const ANCHORS_MAX: usize = 10_000;
+/// The longest line that is one.
+const LINE_BYTES_MAX: usize = 512;
+
+/// What became of the anchored heads.
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeadCheck {
+    /// How many anchors there are (of the newest 10,000).
+    pub anchors: usize,
+    /// How many of them name an event that is there with the same hash.
+    pub confirmed: usize,
+    /// How many lie before the horizon of retention, so that nothing can be said of them.
+    pub before_horizon: usize,
+    /// The first anchor whose event is another one now, or is gone from the end.
+    pub broken: Option<Anchor>,
+    /// Lines that are no anchors.
+    pub unreadable: usize,
+}
+
+/// What a check of the whole audit found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditReport {
+    /// The chain from the checkpoint or the first event on: how many events were checked, and where it breaks.
+    pub chain: ChainReport,
+    /// The signed checkpoint that stands for what retention removed: the last removed event.
+    pub horizon: Option<u64>,
+    /// The anchored heads.
+    pub head: HeadCheck,
+}
+
+impl AuditReport {
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.chain.broken.is_none() && self.head.broken.is_none()
+    }
+}
+
+impl EventLog {
+    /// Appends the head of the chain to `audit.head`, and gives it for keeping elsewhere. Nothing in an empty
+    /// log. Call it now and then, and at the end.
+    ///
+    /// # Errors
+    /// See [`LogError`].
+    pub fn anchor_head(&self, now_ms: i64) -> Result<Option<Anchor>, LogError> {
+        let Some((seq, hash)) = self.head()? else { return Ok(None) };
+        let anchor = Anchor { at_ms: now_ms, seq, hash: crate::key::hex(&hash) };
+        let path = self.dir().join(FILE);
+        let failed = |_| LogError::Failed("audit.head could not be written".to_owned());
+        let mut file = match folder::open_private_append(&path) {
+            Ok(file) => file,
+            Err(_) => return Err(LogError::Failed("audit.head can't be opened".to_owned())),
+        };
+        file.write_all(format!("{}\n", anchor.line()).as_bytes()).map_err(failed)?;
+        file.sync_data().map_err(failed)?;
+        Ok(Some(anchor))
+    }
+
+    fn head(&self) -> Result<Option<(u64, [u8; 32])>, LogError> {
+        self.core().read(|conn| {
+            let mut last = conn.prepare_cached("SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1")?;
+            Ok(last.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+        })
+    }
+
+    /// Checks the whole chain and every anchor (`audit verify`). `elsewhere` are anchors that were kept outside
+    /// the folder; they are looked at as well. Blocks, for as long as reading it all takes.
+    ///
+    /// # Errors
+    /// Where it can't be read at all. What is wrong is in the value.
+    pub fn audit_verify(&self, elsewhere: &[Anchor]) -> Result<AuditReport, LogError> {
+        let chain = self.check_full()?.chain;
+        let horizon =
+            self.core().read(|conn| Ok(checkpoint::read(conn, &self.core().chain)?))?.map(|it| it.0);
+        let mut head = HeadCheck::default();
+        let mut anchors = self.anchors(&mut head)?;
+        anchors.extend_from_slice(elsewhere);
+        head.anchors = anchors.len();
+        for anchor in anchors {
+            if horizon.is_some_and(|horizon| anchor.seq <= horizon) {
+                head.before_horizon += 1;
+                continue;
+            }
+            let found: Option<[u8; 32]> = self.core().read(|conn| {
+                let mut hash = conn.prepare_cached("SELECT hash FROM events WHERE seq = ?1")?;
+                Ok(hash.query_row([anchor.seq], |row| row.get(0)).optional()?)
+            })?;
+            if found.is_some_and(|hash| crate::key::hex(&hash) == anchor.hash) {
+                head.confirmed += 1;
+            } else if head.broken.is_none() {
+                head.broken = Some(anchor);
+            }
+        }
+        Ok(AuditReport { chain, horizon, head })
+    }
+
+    fn anchors(&self, check: &mut HeadCheck) -> Result<Vec<Anchor>, LogError> {
+        let path = self.dir().join(FILE);
+        let file = folder::open_private(&path)
+            .map_err(|_| LogError::Failed("audit.head can't be opened".to_owned()))?;
+        let Some(file) = file else { return Ok(Vec::new()) };
+        let mut anchors = std::collections::VecDeque::new();
+        for line in BufReader::new(file).split(b'\n') {
+            let line = line.map_err(|_| LogError::Failed("audit.head can't be read".to_owned()))?;
+            if line.is_empty() {
+                continue;
+            }
+            let text = std::str::from_utf8(&line).ok().filter(|line| line.len() <= LINE_BYTES_MAX);
+            match text.and_then(Anchor::parse) {
+                Some(anchor) => anchors.push_back(anchor),
+                None => check.unreadable += 1,
+            }
+            if anchors.len() > ANCHORS_MAX {
+                anchors.pop_front();
+            }
+        }
+        Ok(anchors.into())
+    }
+}

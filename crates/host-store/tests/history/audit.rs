@@ -1,0 +1,97 @@
+//! The audit: the chain, its checkpoint, its anchors.
+
+use crate::past::*;
+use host_history::audit::decision;
+use host_store::RetentionPolicy;
+use serde_json::json;
+
+fn edit(dir: &std::path::Path, sql: &str) {
+    rusqlite::Connection::open(dir.join("log.sqlite")).unwrap().execute_batch(sql).unwrap();
+}
+
+fn filled() -> Past {
+    let past = Past::new();
+    for n in 0..5 {
+        let run = scope("web:a", &format!("r{n}"));
+        past.begin(&run, "x", false);
+        past.call(&run, "c", "Bash", "ok", "y");
+        past.end(&run, host_turn::Ending::Succeeded, "z");
+    }
+    past
+}
+
+// AUD-1: what is detected, and where.
+#[test]
+fn the_place_of_a_break_is_named() {
+    for (sql, seq, what) in [
+        (
+            "UPDATE events SET body = replace(body, 'Bash', 'Evil') WHERE seq = 6",
+            6,
+            "is not what was written",
+        ),
+        ("DELETE FROM events WHERE seq = 7", 8, "an event before it is missing"),
+        ("DELETE FROM events WHERE seq < 4", 4, "an event before it is missing"),
+        (
+            "DELETE FROM events WHERE seq < 4; INSERT INTO checkpoint VALUES(3, zeroblob(32), zeroblob(32))",
+            4,
+            "missing",
+        ),
+    ] {
+        let past = filled();
+        assert!(past.log.audit_verify(&[]).unwrap().is_sound());
+        edit(past.dir.path(), sql);
+        let broken = past.log.audit_verify(&[]).unwrap().chain.broken.unwrap();
+        assert_eq!(broken.seq, seq, "{sql}");
+        assert!(broken.to_string().contains(what), "{broken}");
+    }
+}
+
+// AUD-1: a tail that was cut off shows against an anchor, in the file or kept elsewhere; without one it can't.
+#[test]
+fn a_lost_tail_shows_against_an_anchor() {
+    let past = filled();
+    let anchor = past.log.anchor_head(past.at()).unwrap().unwrap();
+    assert_eq!(anchor.seq, 20);
+    past.turn("web:a", "later", "x", "y");
+    let sound = past.log.audit_verify(std::slice::from_ref(&anchor)).unwrap();
+    assert!(sound.is_sound() && sound.head.confirmed == 2, "{sound:?}");
+    edit(past.dir.path(), "DELETE FROM events WHERE seq > 21");
+    assert!(past.log.audit_verify(&[]).unwrap().is_sound(), "a tail behind the last anchor can't be told");
+    edit(past.dir.path(), "DELETE FROM events WHERE seq > 18");
+    let report = past.log.audit_verify(&[]).unwrap();
+    assert!(report.chain.broken.is_none() && report.head.broken == Some(anchor.clone()), "{report:?}");
+    std::fs::remove_file(past.dir.path().join("audit.head")).unwrap();
+    assert!(past.log.audit_verify(&[]).unwrap().is_sound());
+    assert!(!past.log.audit_verify(&[anchor]).unwrap().is_sound());
+}
+
+#[test]
+fn anchors_before_the_horizon_say_nothing() {
+    let past = filled();
+    past.log.anchor_head(past.at()).unwrap();
+    past.turn("web:a", "later", "x", "y");
+    past.log.retain(&RetentionPolicy { runs_max: 1, ..RetentionPolicy::default() }, past.at()).unwrap();
+    let report = past.log.audit_verify(&[]).unwrap();
+    assert!(report.is_sound() && report.head.before_horizon == 1, "{report:?}");
+    assert_eq!(report.horizon, Some(20));
+}
+
+// AUD-1: who, which tool, which rule, the digest, the outcome; never an argument.
+#[test]
+fn decisions_have_digests_and_no_arguments() {
+    let past = Past::new();
+    let run = scope("web:a", "r1");
+    past.begin(&run, "x", false);
+    past.start_call(&run, "c1", "Bash", json!({"command": "ARGUMENT-WORD"}));
+    past.settle_call(&run, "c1", "Bash", "timeout", "RESULT-WORD");
+    let all: Vec<_> =
+        (1..=3).filter_map(|seq| past.log.event(seq).unwrap()).filter_map(|it| decision(&it)).collect();
+    assert_eq!(all.len(), 2);
+    assert_eq!(
+        (all[0].what, all[0].rule.as_deref(), all[0].arguments_digest.as_deref()),
+        ("started", Some("allow-all"), Some("d"))
+    );
+    assert_eq!(all[1].outcome.as_deref(), Some("failed: timeout"));
+    let text = serde_json::to_string(&all).unwrap();
+    assert!(!text.contains("WORD"), "{text}");
+}
