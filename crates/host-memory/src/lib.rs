@@ -9,29 +9,42 @@
 //! Read `bullet.rs` next (the format), then `store.rs`.
 
 mod bullet;
+mod capture;
 mod embed;
 mod files;
+mod forget;
 mod index;
+mod inject;
+mod intake;
 mod journal;
+mod maintenance;
 mod normal;
 mod rank;
 mod recall;
 mod refusal;
 mod remember;
 mod store;
+mod supermemory;
 mod sync;
 mod terms;
 
 pub use bullet::{Bullet, BulletError, Kind, Parsed, Status, parse, render};
+pub use capture::{Capture, CaptureConfig, CaptureStep};
 pub use embed::{
     Breaker, BreakerConfig, CosineScale, EmbedError, Embedder, Purpose, RemoteConfig, RemoteEmbedder, RemoteKind,
     StaticTable, TableError,
 };
 pub use files::{Appended, FENCE, Fingerprint, Listed, NoteError, NoteFiles, NoteWriter, SourceName};
+pub use forget::{ForgetError, ForgetPlan, Forgotten};
 pub use index::{Fact, FactRow, Index, IndexCounts, IndexError, IndexedSource, SourceUpdate, VectorIdentity};
+pub use intake::{
+    Admission, CompletedTurn, FailureCategory, IntakeCounts, IntakeError, IntakeItem, IntakeReport, Retried, Speaker,
+};
 pub use journal::JournalDesk;
+pub use maintenance::{DayNotes, Health, HealthCounts, MaintenanceError, Rebuilt, Stats};
 pub use normal::{content_hash, normal};
 pub use refusal::{Refusal, Refused};
 pub use store::{MemoryStore, StoreParts, Tier};
+pub use supermemory::{Supermemory, SupermemoryConfig};
 pub use sync::SyncError;
 pub use terms::{Terms, terms};

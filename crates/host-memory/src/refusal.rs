@@ -61,6 +61,30 @@ impl Refusal {
     }
 }
 
+impl Refusal {
+    /// A text without its secrets: known values and shapes are replaced where they stand; a sentence that still
+    /// gives a credential goes as a whole. For text that is kept for the capture of memories (T10-07).
+    pub fn scrubbed(&self, text: &str) -> String {
+        let text = self.redactor.text(text).into_inner();
+        if !self.holds_secret(&text.replace(host_redact::REDACTED, " ")) {
+            return text;
+        }
+        let mut out = String::with_capacity(text.len());
+        for sentence in text.split_inclusive(['\n', '.', '!', '?', ';', '。', '！', '？']) {
+            if self.holds_secret(&normal(sentence).replace(host_redact::REDACTED, " ")) {
+                out.push_str(" [omitted: a secret] ");
+            } else {
+                out.push_str(sentence);
+            }
+        }
+        // A secret that stands over the end of a sentence.
+        if self.holds_secret(&normal(&out).replace(host_redact::REDACTED, " ")) {
+            return "[omitted: a secret]".to_owned();
+        }
+        out
+    }
+}
+
 /// The domain in which texts and configured values are compared: NFKC without invisible characters, one kind
 /// of space, no case.
 fn bare(text: &str) -> String {

@@ -17,9 +17,15 @@ mod search;
 mod shape;
 mod write;
 
+mod memory_journal;
+mod memory_recall;
 mod read_skill;
+mod remember;
 
+pub use memory_journal::MemoryJournalTool;
+pub use memory_recall::MemoryRecallTool;
 pub use read_skill::{ReadSkill, Skill};
+pub use remember::RememberTool;
 
 use host_ports::BoxFuture;
 use host_ports::commands::Commands;
