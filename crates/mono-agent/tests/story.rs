@@ -11,6 +11,7 @@ mod story {
     mod hosts;
     mod machine_forms;
     mod policy;
+    mod providers;
     mod servers;
     mod turns;
 }

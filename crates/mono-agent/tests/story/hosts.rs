@@ -92,6 +92,33 @@ fn a_killed_host_comes_back() {
     agent.run(&["stop"]).ends(0);
 }
 
+// ENG-7: what the dead process was in the middle of is interrupted, once, and said so.
+#[test]
+fn a_run_that_its_host_died_in_is_interrupted() {
+    let agent =
+        Agent::scripted(&[json!({"text": "late", "delayMs": 120_000}), json!({"text": "next"})], json!({}));
+    let _host = host(&agent);
+    let client = agent.command(&["run", "wait", "--conversation", "terminal:x"]).spawn().unwrap();
+    eventually(Duration::from_secs(30), || status(&agent)["activeRuns"] == 1);
+    let pid = i32::try_from(status(&agent)["pid"].as_i64().unwrap()).unwrap();
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(pid).unwrap(),
+        rustix::process::Signal::KILL,
+    )
+    .unwrap();
+    let output = client.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("went away") || told.contains("broke"), "{told}");
+    eventually(Duration::from_secs(30), || {
+        let answer = agent.run(&["status", "--json"]);
+        answer.code == 0 && answer.json()["pid"].as_i64() != Some(i64::from(pid))
+    });
+    let report = agent.run(&["validate"]).ends(0).stdout;
+    assert_eq!(report.matches("interrupted: wait").count(), 1, "{report}");
+    agent.run(&["stop"]).ends(0);
+}
+
 // ENG-9: two processes on one agent.
 #[test]
 fn two_processes_work_on_one_agent_at_once() {
