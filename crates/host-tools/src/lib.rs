@@ -21,11 +21,15 @@ mod memory_journal;
 mod memory_recall;
 mod read_skill;
 mod remember;
+mod run_history;
+mod session_history;
 
 pub use memory_journal::MemoryJournalTool;
 pub use memory_recall::MemoryRecallTool;
 pub use read_skill::{ReadSkill, Skill};
 pub use remember::RememberTool;
+pub use run_history::{RunHistoryInput, RunHistoryTool};
+pub use session_history::{SessionHistoryInput, SessionHistoryTool};
 
 use host_ports::BoxFuture;
 use host_ports::commands::Commands;
