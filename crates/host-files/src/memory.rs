@@ -198,7 +198,11 @@ fn is_ours(stat: &Stat) -> bool {
 }
 
 fn fingerprint(stat: &Stat) -> Fingerprint {
-    #[allow(clippy::unnecessary_cast, clippy::cast_possible_wrap, reason = "the widths differ between systems")]
+    #[allow(
+        clippy::unnecessary_cast,
+        clippy::cast_possible_wrap,
+        reason = "the widths differ between systems"
+    )]
     Fingerprint {
         bytes: u64::try_from(stat.st_size).unwrap_or(0),
         modified_ns: (stat.st_mtime as i64)

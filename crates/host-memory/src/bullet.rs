@@ -345,7 +345,8 @@ pub(crate) fn with_status(record: &str, bullet: &Bullet, status: Status, more_re
     };
     let Some(comment) = out.rfind(OPEN) else { return out };
     let word = |out: &mut String, key: &str, change: &dyn Fn(&str) -> String| {
-        let Some(from) = out[comment..].find(&format!(" {key}=")).map(|at| comment + at + key.len() + 2) else {
+        let Some(from) = out[comment..].find(&format!(" {key}=")).map(|at| comment + at + key.len() + 2)
+        else {
             return false;
         };
         let end = out[from..].find(char::is_whitespace).map_or(out.len(), |at| from + at);
@@ -432,13 +433,16 @@ mod tests {
     // T10-05
     #[test]
     fn texts_that_look_like_the_format_stay_texts() {
-        for text in ["- [x] done", "[x] done", "– dash", "◦ ring", "## System", "{\"status\":\"ok\"}", "--> x"] {
+        for text in
+            ["- [x] done", "[x] done", "– dash", "◦ ring", "## System", "{\"status\":\"ok\"}", "--> x"]
+        {
             let mut it = tea();
             it.text = text.into();
             let (found, _) = parse(&render(&it).unwrap());
             assert_eq!(found[0].bullet, it, "{text}");
         }
-        for (text, error) in [("a <!--mem b", BulletError::Delimiter), ("a\u{2028}b", BulletError::LineBreak)] {
+        for (text, error) in [("a <!--mem b", BulletError::Delimiter), ("a\u{2028}b", BulletError::LineBreak)]
+        {
             let mut it = tea();
             it.text = text.into();
             assert_eq!(render(&it), Err(error));

@@ -114,7 +114,8 @@ impl Capture {
             return Ok(Vec::new());
         }
         let at = instant(waiting.admitted_ms);
-        let answer = self.ask(prompt::EXTRACT, prompt::turn(&waiting.turn, &at, self.config.focus.as_deref())).await?;
+        let answer =
+            self.ask(prompt::EXTRACT, prompt::turn(&waiting.turn, &at, self.config.focus.as_deref())).await?;
         let mut extracted = contract::extracted(&answer).map_err(|_| FailureCategory::ModelOutput)?;
         for it in &extracted {
             if self.store.parts.refusal.check(&it.text).is_err() || it.text.contains(bullet::DELIMITER) {
@@ -129,7 +130,8 @@ impl Capture {
         for (n, fact) in extracted.into_iter().enumerate() {
             let (store, text) = (self.store.clone(), fact.text.clone());
             let near = tokio::task::spawn_blocking(move || store.recall_now(&text, None, CLOSE_MAX)).await;
-            let (near, _) = near.map_err(|_| FailureCategory::Processing)?.map_err(|_| FailureCategory::Processing)?;
+            let (near, _) =
+                near.map_err(|_| FailureCategory::Processing)?.map_err(|_| FailureCategory::Processing)?;
             let near: Vec<(String, String)> =
                 near.into_iter().filter(|it| it.score >= CLOSE).map(|it| (it.id, it.text)).collect();
             let planned = planned(&waiting.id, n, fact);
@@ -163,7 +165,10 @@ impl Capture {
                 // Older lines are never rewritten: a change is a new line that replaces them.
                 Decision::Replace { target, text } => {
                     let text = normal(&text);
-                    if text.is_empty() || self.store.parts.refusal.check(&text).is_err() || text.contains(bullet::DELIMITER) {
+                    if text.is_empty()
+                        || self.store.parts.refusal.check(&text).is_err()
+                        || text.contains(bullet::DELIMITER)
+                    {
                         return Err(FailureCategory::ModelOutput);
                     }
                     (fact.text, fact.supersedes) = (text, Some(target));

@@ -65,5 +65,9 @@ pub trait Embedder: Send + Sync {
     }
 
     /// One vector for each text, in their order; at most 32 texts at once.
-    fn embed<'a>(&'a self, texts: &'a [String], purpose: Purpose) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>>;
+    fn embed<'a>(
+        &'a self,
+        texts: &'a [String],
+        purpose: Purpose,
+    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>>;
 }

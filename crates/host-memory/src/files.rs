@@ -201,7 +201,12 @@ pub trait NoteWriter {
     ///
     /// # Errors
     /// See [`NoteError`]; then the old one stands.
-    fn replace(&mut self, name: &SourceName, expect: Fingerprint, text: &str) -> Result<Fingerprint, NoteError>;
+    fn replace(
+        &mut self,
+        name: &SourceName,
+        expect: Fingerprint,
+        text: &str,
+    ) -> Result<Fingerprint, NoteError>;
 
     /// Copies all sources into a new folder beside the root, synced, and gives its name.
     ///

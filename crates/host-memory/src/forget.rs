@@ -80,7 +80,9 @@ pub enum ForgetError {
     #[error("the plan was changed after it was made; make it again with `mono-agent memory forget prepare`")]
     Edited,
     /// The notes have changed since.
-    #[error("the notes have changed since the plan was made; make it again with `mono-agent memory forget prepare`")]
+    #[error(
+        "the notes have changed since the plan was made; make it again with `mono-agent memory forget prepare`"
+    )]
     Stale,
     /// The tree is no longer as the application left it.
     #[error("the notes have changed since; the backup can't be put back without losing that")]
@@ -101,7 +103,8 @@ impl From<NoteError> for ForgetError {
 
 impl ForgetPlan {
     fn sum(&self) -> String {
-        let parts = [&self.version.to_string(), &self.created_at, &self.reason, &self.ids.join("\n"), &self.notes];
+        let parts =
+            [&self.version.to_string(), &self.created_at, &self.reason, &self.ids.join("\n"), &self.notes];
         content_hash(&parts.map(|it| format!("{}:{it}", it.len())).concat())
     }
 }
@@ -201,7 +204,12 @@ impl MemoryStore {
         sync::sync(self.files(), self.index())
     }
 
-    fn put_transaction(&self, name: &str, backup: Option<&str>, after: Option<&str>) -> Result<(), NoteError> {
+    fn put_transaction(
+        &self,
+        name: &str,
+        backup: Option<&str>,
+        after: Option<&str>,
+    ) -> Result<(), NoteError> {
         let it = Transaction { backup: backup.map(str::to_owned), after: after.map(str::to_owned) };
         self.files().put_record(name, serde_json::to_string(&it).unwrap_or_default().as_bytes())
     }

@@ -208,7 +208,9 @@ impl MemoryStore {
         }
         let active = self.ids("pending")?.len() + self.ids("dead")?.len();
         if active >= ACTIVE_MAX {
-            return Err(IntakeError::Full("4,096 turns wait or were given up; look at `mono-agent memory inspect`"));
+            return Err(IntakeError::Full(
+                "4,096 turns wait or were given up; look at `mono-agent memory inspect`",
+            ));
         }
         let now = self.parts.clock.now_ms();
         let waiting = Waiting {
@@ -282,7 +284,11 @@ impl MemoryStore {
     }
 
     /// Keeps what will be written.
-    pub(crate) fn keep_plan(&self, waiting: &mut Waiting, plan: serde_json::Value) -> Result<(), IntakeError> {
+    pub(crate) fn keep_plan(
+        &self,
+        waiting: &mut Waiting,
+        plan: serde_json::Value,
+    ) -> Result<(), IntakeError> {
         waiting.plan = Some(plan);
         waiting.revision += 1;
         self.put("pending", waiting)
@@ -305,7 +311,11 @@ impl MemoryStore {
     }
 
     /// An attempt failed: later, or never again.
-    pub(crate) fn settle_failed(&self, waiting: &mut Waiting, why: FailureCategory) -> Result<(), IntakeError> {
+    pub(crate) fn settle_failed(
+        &self,
+        waiting: &mut Waiting,
+        why: FailureCategory,
+    ) -> Result<(), IntakeError> {
         waiting.attempts += 1;
         waiting.revision += 1;
         waiting.failure = Some(why);

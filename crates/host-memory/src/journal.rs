@@ -119,7 +119,8 @@ impl JournalDesk {
             snapshot.issued.insert(next);
             self.key.cursor(run, &snapshot.span, snapshot.limit, Place { snapshot: at, offset: next })
         });
-        let key = |entry: &JournalEntry| JournalKey { created_at: entry.created_at.clone(), id: entry.id.clone() };
+        let key =
+            |entry: &JournalEntry| JournalKey { created_at: entry.created_at.clone(), id: entry.id.clone() };
         JournalPage {
             status: "ok",
             evidence_kind: "curated_memory_summary",
@@ -150,7 +151,11 @@ impl Journal for JournalDesk {
         Box::pin(self.open(run, range))
     }
 
-    fn next<'a>(&'a self, run: &'a RunId, cursor: &'a str) -> BoxFuture<'a, Result<JournalPage, JournalError>> {
+    fn next<'a>(
+        &'a self,
+        run: &'a RunId,
+        cursor: &'a str,
+    ) -> BoxFuture<'a, Result<JournalPage, JournalError>> {
         Box::pin(async move { self.turn(run, cursor) })
     }
 

@@ -31,14 +31,15 @@ mod terms;
 pub use bullet::{Bullet, BulletError, Kind, Parsed, Status, parse, render};
 pub use capture::{Capture, CaptureConfig, CaptureStep};
 pub use embed::{
-    Breaker, BreakerConfig, CosineScale, EmbedError, Embedder, Purpose, RemoteConfig, RemoteEmbedder, RemoteKind,
-    StaticTable, TableError,
+    Breaker, BreakerConfig, CosineScale, EmbedError, Embedder, Purpose, RemoteConfig, RemoteEmbedder,
+    RemoteKind, StaticTable, TableError,
 };
 pub use files::{Appended, FENCE, Fingerprint, Listed, NoteError, NoteFiles, NoteWriter, SourceName};
 pub use forget::{ForgetError, ForgetPlan, Forgotten};
 pub use index::{Fact, FactRow, Index, IndexCounts, IndexError, IndexedSource, SourceUpdate, VectorIdentity};
 pub use intake::{
-    Admission, CompletedTurn, FailureCategory, IntakeCounts, IntakeError, IntakeItem, IntakeReport, Retried, Speaker,
+    Admission, CompletedTurn, FailureCategory, IntakeCounts, IntakeError, IntakeItem, IntakeReport, Retried,
+    Speaker,
 };
 pub use journal::JournalDesk;
 pub use maintenance::{DayNotes, Health, HealthCounts, MaintenanceError, Rebuilt, Stats};

@@ -1,7 +1,7 @@
 //! What an operator asks of a memory: counts, days, facts, health, a new index.
 
-use crate::sync::{self, SyncError};
 use crate::store::{Freshness, WRITE_WAIT};
+use crate::sync::{self, SyncError};
 use crate::{IndexCounts, MemoryStore, SourceName, VectorIdentity};
 use host_ports::memory::Hit;
 use serde::Serialize;
@@ -152,7 +152,8 @@ impl MemoryStore {
     /// # Errors
     /// See [`MaintenanceError`].
     pub fn show(&self, date: &str) -> Result<DayNotes, MaintenanceError> {
-        SourceName::daily(date).ok_or_else(|| MaintenanceError::Date(host_vocab::text::one_line(date, 40)))?;
+        SourceName::daily(date)
+            .ok_or_else(|| MaintenanceError::Date(host_vocab::text::one_line(date, 40)))?;
         let listed = self.files().list()?.into_iter().find(|it| it.name.date() == date);
         let name = listed.ok_or_else(|| MaintenanceError::NoNotes(date.to_owned()))?.name;
         let (text, _) = self.files().read(&name)?;
@@ -221,7 +222,10 @@ impl MemoryStore {
             }
         }
         if let Some(embedder) = &self.parts.embedder
-            && matches!(self.index().use_vectors(&embedder.identity(), false), Err(crate::IndexError::Vectors { .. }))
+            && matches!(
+                self.index().use_vectors(&embedder.identity(), false),
+                Err(crate::IndexError::Vectors { .. })
+            )
         {
             issues.push("configured_identity_mismatch");
         }

@@ -4,7 +4,7 @@
 //! their model on. The better of the two leads, the other adds to it; places in both lists break ties. What
 //! stays under the floors is not recalled, however few there are.
 
-use crate::terms::{query_terms, terms};
+use crate::terms::query_terms;
 use crate::{CosineScale, FactRow, Index, IndexError};
 use std::collections::HashMap;
 
@@ -46,7 +46,8 @@ pub(crate) fn search(
     let mut terms = query_terms(query);
     terms.truncate(TERMS_MAX);
     let (found_in, live) = index.frequencies(&terms)?;
-    let words: Vec<Word> = terms.into_iter().zip(found_in).map(|(term, found_in)| word(term, found_in, live)).collect();
+    let words: Vec<Word> =
+        terms.into_iter().zip(found_in).map(|(term, found_in)| word(term, found_in, live)).collect();
     let mut rows = candidates(index, &words, live)?;
     let mut cosines: HashMap<i64, f32> = HashMap::new();
     if let Some(query) = vector {
@@ -62,29 +63,33 @@ pub(crate) fn search(
     }
     let facts = index.rows(&rows)?;
     let scored = facts.into_iter().map(|fact| {
-        let lexical = lexical(&words, &fact.bullet.text);
-        let semantic = vector.zip(cosines.get(&fact.row)).map_or(0.0, |(query, cosine)| evidence(*cosine, query.scale));
-        (fact, lexical, semantic)
+        let own = crate::terms(&fact.bullet.text).0;
+        let strange = strange(&words, &own);
+        let lexical = lexical(&words, &own) * strange;
+        let Some((query, cosine)) = vector.zip(cosines.get(&fact.row)) else { return (fact, lexical, 0.0) };
+        // The same words in another sense: the vector knows better.
+        let sense = if *cosine < query.scale.floor * 0.6 { 0.35 } else { 1.0 };
+        (fact, lexical * sense, strange * evidence(*cosine, query.scale))
     });
     Ok(fused(scored.collect(), limit))
 }
 
 fn word(term: String, found_in: u64, live: u64) -> Word {
     #[allow(clippy::cast_precision_loss, reason = "a weight needs no more")]
-    let (found, live) = (found_in as f32, live as f32);
+    // In a memory of a few facts every word would look common.
+    let (found, live) = (found_in as f32, live.max(100) as f32);
     let rarity = (1.0 + (live - found + 0.5).max(0.0) / (found + 0.5)).ln();
     // A small memory can't tell common words from rare ones, so length helps: short words say little.
     let dense = !term.is_ascii();
     let length = match term.chars().count() {
         _ if dense || term.bytes().any(|byte| byte.is_ascii_digit()) => 1.0,
         0..=2 => 0.15,
-        3 => 0.35,
-        4 => 0.6,
+        3..=4 => 0.6,
         _ => 1.0,
     };
     // A word that is nowhere counts against a match, but it may be only another way to say it.
-    let known = if found_in == 0 { 0.45 } else { 1.0 };
     let number = term.bytes().any(|byte| byte.is_ascii_digit());
+    let known = if found_in == 0 && !number { 0.45 } else { 1.0 };
     Word { weight: rarity.max(0.05) * length * known, term, found_in, number }
 }
 
@@ -129,33 +134,39 @@ fn stem(term: &str) -> Option<&str> {
 /// Whether two words are forms of one: the same beginning, and little after it.
 fn kin(a: &str, b: &str) -> bool {
     let shared = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
-    let (longer, shorter) = (a.chars().count().max(b.chars().count()), a.chars().count().min(b.chars().count()));
-    shared >= 4 && longer - shared <= 3 && shorter - shared <= 2 && !a.bytes().any(|byte| byte.is_ascii_digit())
+    let (longer, shorter) =
+        (a.chars().count().max(b.chars().count()), a.chars().count().min(b.chars().count()));
+    shared >= 4
+        && longer - shared <= 3
+        && shorter - shared <= 2
+        && !a.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// How much of the query a text has, 0 to 1.
-fn lexical(words: &[Word], text: &str) -> f32 {
+fn lexical(words: &[Word], own: &[String]) -> f32 {
     let total: f32 = words.iter().map(|word| word.weight).sum();
     if total <= 0.0 {
         return 0.0;
     }
-    let own = terms(text).0;
-    let (mut hit, mut numbers, mut numbers_hit) = (0.0, 0, 0);
+    let mut hit = 0.0;
     for word in words {
-        numbers += usize::from(word.number);
         if own.contains(&word.term) {
             hit += word.weight;
-            numbers_hit += usize::from(word.number);
         } else if own.iter().any(|it| kin(it, &word.term)) {
             hit += word.weight * 0.8;
         }
     }
-    // A date or an id that doesn't fit at all: the rest may fit by chance.
-    let mismatch = if numbers > 0 && numbers_hit == 0 { 0.6 } else { 1.0 };
     // Of two texts with the same words the shorter one is more about them.
     #[allow(clippy::cast_precision_loss, reason = "a few hundred words at most")]
     let focus = 1.0 / (1.0 + own.len() as f32 / 200.0);
-    hit / total * mismatch * focus
+    hit / total * focus
+}
+
+/// What is left of the evidence where a query names a number (a date, an id) and the text holds none of its
+/// numbers: the rest fits by chance.
+fn strange(words: &[Word], own: &[String]) -> f32 {
+    let mut numbers = words.iter().filter(|word| word.number).peekable();
+    if numbers.peek().is_none() || numbers.any(|word| own.contains(&word.term)) { 1.0 } else { 0.3 }
 }
 
 /// A cosine as evidence, 0 to 1.

@@ -28,7 +28,8 @@ impl MemoryStore {
         }
         let (vector, no_vector) = self.query_vector(query).await;
         let (store, query) = (self.clone(), query.to_owned());
-        let done = tokio::task::spawn_blocking(move || store.recall_now(&query, vector.as_deref(), limit)).await;
+        let done =
+            tokio::task::spawn_blocking(move || store.recall_now(&query, vector.as_deref(), limit)).await;
         let (hits, freshness) = done
             .map_err(|_| RecallError::Unavailable { why: "the host is stopping" })?
             .map_err(|err| RecallError::Unavailable { why: reason(&err) })?;
@@ -44,7 +45,10 @@ impl MemoryStore {
         let store = self.clone();
         let fits = tokio::task::spawn_blocking(move || store.index().use_vectors(&identity, false)).await;
         if !matches!(fits, Ok(Ok(()))) {
-            return (None, Some("by words alone: the index holds another model's vectors; an operator can rebuild it"));
+            return (
+                None,
+                Some("by words alone: the index holds another model's vectors; an operator can rebuild it"),
+            );
         }
         match embedder.embed(&[query.to_owned()], Purpose::Query).await {
             Ok(mut vectors) if vectors.len() == 1 => (vectors.pop(), None),
@@ -121,7 +125,8 @@ impl MemoryStore {
             }
             made += rows.len();
             let store = self.clone();
-            let pairs: Vec<(i64, Vec<f32>)> = rows.into_iter().zip(vectors.into_iter().map(directed)).collect();
+            let pairs: Vec<(i64, Vec<f32>)> =
+                rows.into_iter().zip(vectors.into_iter().map(directed)).collect();
             tokio::task::spawn_blocking(move || store.index().put_vectors(&pairs))
                 .await
                 .map_err(|err| err.to_string())?

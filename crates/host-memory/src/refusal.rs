@@ -127,27 +127,127 @@ pub(crate) fn unsafe_characters(text: &str) -> Option<&'static str> {
 
 /// Words that name a credential; a longer one of the same beginning comes first.
 const NAMES: &[&str] = &[
-    "password", "passwords", "passphrase", "passwd", "passcode", "pwd", "secret key", "secret", "api key", "api-key",
-    "api_key", "apikey", "access key", "access-key", "access_key", "access token", "auth token", "token",
-    "private key", "private-key", "private_key", "privatekey", "credential", "credentials", "authorization",
-    "cookie", "bearer", "passwort", "kennwort", "contraseña", "senha", "mot de passe", "wachtwoord", "пароль",
-    "密码", "密碼", "口令", "密钥", "パスワード", "비밀번호",
+    "password",
+    "passwords",
+    "passphrase",
+    "passwd",
+    "passcode",
+    "pwd",
+    "secret key",
+    "secret",
+    "api key",
+    "api-key",
+    "api_key",
+    "apikey",
+    "access key",
+    "access-key",
+    "access_key",
+    "access token",
+    "auth token",
+    "token",
+    "private key",
+    "private-key",
+    "private_key",
+    "privatekey",
+    "credential",
+    "credentials",
+    "authorization",
+    "cookie",
+    "bearer",
+    "passwort",
+    "kennwort",
+    "contraseña",
+    "senha",
+    "mot de passe",
+    "wachtwoord",
+    "пароль",
+    "密码",
+    "密碼",
+    "口令",
+    "密钥",
+    "パスワード",
+    "비밀번호",
 ];
 
 /// What stands between the name and the value in a sentence.
-const VERBS: &[&str] = &["is", "was", "are", "equals", "ist", "lautet", "es", "est", "é", "=>", "->", "→", "是", "为", "は"];
+const VERBS: &[&str] =
+    &["is", "was", "are", "equals", "ist", "lautet", "es", "est", "é", "=>", "->", "→", "是", "为", "は"];
 
 /// What may be glued to a name: `tokens`, `tokenValue`; a `tokenizer` is something else.
 const ENDS: &[&str] = &["", "s", "es", "value", "key", "string", "text", "prod", "dev", "test"];
 
 /// Words after such a verb that tell about a credential instead of giving it.
 const TELLING: &[&str] = &[
-    "a", "an", "the", "in", "on", "at", "by", "for", "from", "with", "kept", "stored", "saved", "managed", "held",
-    "not", "never", "no", "now", "only", "required", "needed", "missing", "unknown", "set", "read", "rotated",
-    "changed", "expired", "expiring", "valid", "invalid", "empty", "wrong", "shared", "secret", "hidden",
-    "encrypted", "hashed", "optional", "forbidden", "allowed", "redacted", "[redacted]", "too", "very", "always",
-    "still", "also", "being", "reset", "revoked", "provided", "available", "used", "asked", "sent", "what",
-    "longer", "short", "long", "counted", "cheap", "expensive", "limited", "case", "nicht", "im", "in", "der",
+    "a",
+    "an",
+    "the",
+    "in",
+    "on",
+    "at",
+    "by",
+    "for",
+    "from",
+    "with",
+    "kept",
+    "stored",
+    "saved",
+    "managed",
+    "held",
+    "not",
+    "never",
+    "no",
+    "now",
+    "only",
+    "required",
+    "needed",
+    "missing",
+    "unknown",
+    "set",
+    "read",
+    "rotated",
+    "changed",
+    "expired",
+    "expiring",
+    "valid",
+    "invalid",
+    "empty",
+    "wrong",
+    "shared",
+    "secret",
+    "hidden",
+    "encrypted",
+    "hashed",
+    "optional",
+    "forbidden",
+    "allowed",
+    "redacted",
+    "[redacted]",
+    "too",
+    "very",
+    "always",
+    "still",
+    "also",
+    "being",
+    "reset",
+    "revoked",
+    "provided",
+    "available",
+    "used",
+    "asked",
+    "sent",
+    "what",
+    "longer",
+    "short",
+    "long",
+    "counted",
+    "cheap",
+    "expensive",
+    "limited",
+    "case",
+    "nicht",
+    "im",
+    "in",
+    "der",
 ];
 
 /// Whether a text gives a credential by name: `password = x`, `"apiKey": "x"`, `the db password is x`.
@@ -166,7 +266,8 @@ fn assigns_credential(text: &str) -> bool {
 /// Whether what follows a name gives it a value.
 fn assigns(rest: &str) -> bool {
     // The rest of the name (`_prod`, `s`, a number) and a closing quote.
-    let name_end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))).unwrap_or(rest.len());
+    let name_end =
+        rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))).unwrap_or(rest.len());
     let (tail, after) = rest.split_at(name_end);
     let glued = VERBS.iter().find_map(|verb| {
         let value = tail.strip_prefix(verb)?;
@@ -183,14 +284,19 @@ fn assigns(rest: &str) -> bool {
     for sign in [":=", "==", "=>", "->", "→", "=", ":"] {
         if let Some(value) = after.strip_prefix(sign) {
             let value = value.trim_start().trim_start_matches(['"', '\'', '`', '(', '[']);
-            return !value.is_empty() && !value.starts_with("redacted]") && !value.starts_with("//") && gives_by_sign(value);
+            return !value.is_empty()
+                && !value.starts_with("redacted]")
+                && !value.starts_with("//")
+                && gives_by_sign(value);
         }
     }
     // Up to three words between the name and the verb: "the password for prod is x".
     let words: Vec<&str> = after.split_whitespace().take(6).collect();
-    words.iter().take(4).position(|word| VERBS.contains(word)).is_some_and(|at| {
-        words.get(at + 1).is_some_and(|value| gives(value))
-    })
+    words
+        .iter()
+        .take(4)
+        .position(|word| VERBS.contains(word))
+        .is_some_and(|at| words.get(at + 1).is_some_and(|value| gives(value)))
 }
 
 /// After `=` or `:` everything is a value, but a lone word that tells.
@@ -200,7 +306,8 @@ fn gives_by_sign(value: &str) -> bool {
 }
 
 fn gives(value: &str) -> bool {
-    let word = value.trim_matches(|c: char| matches!(c, '"' | '\'' | '`' | '.' | ',' | ';' | '!' | '?' | '(' | ')'));
+    let word =
+        value.trim_matches(|c: char| matches!(c, '"' | '\'' | '`' | '.' | ',' | ';' | '!' | '?' | '(' | ')'));
     !word.is_empty() && !TELLING.contains(&word)
 }
 
@@ -285,7 +392,19 @@ mod tests {
     #[test]
     fn characters_that_hide_or_move_are_refused() {
         let it = refusal();
-        for text in ["a\u{1b}[2Jb", "a\u{202e}b", "a\u{2066}b", "a\u{200b}b", "\u{feff}a", "a\u{7f}", "a\u{9b}1m", "a\u{e0041}b", "a\u{0}b", "a\u{61c}b", "so\u{ad}ft"] {
+        for text in [
+            "a\u{1b}[2Jb",
+            "a\u{202e}b",
+            "a\u{2066}b",
+            "a\u{200b}b",
+            "\u{feff}a",
+            "a\u{7f}",
+            "a\u{9b}1m",
+            "a\u{e0041}b",
+            "a\u{0}b",
+            "a\u{61c}b",
+            "so\u{ad}ft",
+        ] {
             assert!(matches!(it.check(&normal(text)), Err(Refused::Unsafe(_))), "{text:?}");
         }
     }

@@ -8,8 +8,8 @@ use crate::bullet::{Bullet, DELIMITER, Status, instant};
 use crate::store::WRITE_WAIT;
 use crate::sync::{self, SyncError, fact};
 use crate::{
-    Appended, IndexedSource, MemoryStore, NoteError, NoteWriter, Refused, SourceName, SourceUpdate, content_hash,
-    normal, parse, render,
+    Appended, IndexedSource, MemoryStore, NoteError, NoteWriter, Refused, SourceName, SourceUpdate,
+    content_hash, normal, parse, render,
 };
 use host_ports::BoxFuture;
 use host_ports::memory::{FACT_CHARS_MAX, Remember, RememberError, Remembered};
@@ -46,7 +46,8 @@ impl MemoryStore {
         let hash = content_hash(&text);
         let id = format!("{}-{hash}", self.tier().prefix());
         let mut writer = self.files().lock(WRITE_WAIT, false).map_err(|err| not_stored(&err))?;
-        let was_indexed = self.index().by_id(&id).is_ok_and(|rows| !rows.is_empty());
+        let is_there = |id: &str| self.index().by_id(id).is_ok_and(|rows| !rows.is_empty());
+        let was_indexed = is_there(&format!("RM-{hash}")) || is_there(&format!("J-{hash}"));
         let (places, indexed) = match self.places(&text, &hash) {
             Ok(places) => (places, true),
             Err(SyncError::Index(_)) => (self.scan(&text, &hash)?, false),
@@ -112,7 +113,8 @@ impl MemoryStore {
             let (notes, _) = self.files().read(&listed.name).map_err(|err| not_stored(&err))?;
             for found in parse(&notes).0 {
                 let bullet = found.bullet;
-                let same_id = bullet.id.strip_prefix("RM-").or_else(|| bullet.id.strip_prefix("J-")) == Some(hash);
+                let same_id =
+                    bullet.id.strip_prefix("RM-").or_else(|| bullet.id.strip_prefix("J-")) == Some(hash);
                 if same_id || (bullet.status == Status::Dropped && bullet.text == text) {
                     places.push(Place { bullet, source: listed.name.clone() });
                 }
@@ -137,7 +139,8 @@ impl MemoryStore {
             return Err(RememberError::LegacyLayout { date: today });
         }
         let bullet = Bullet::note(id.clone(), text.clone(), now);
-        let record = render(&bullet).map_err(|_| RememberError::Unsafe { what: "characters of the format" })?;
+        let record =
+            render(&bullet).map_err(|_| RememberError::Unsafe { what: "characters of the format" })?;
         let done = writer.append(&source, &record).map_err(|err| match err {
             NoteError::Uncertain { .. } => RememberError::Uncertain,
             err => not_stored(&err),

@@ -122,7 +122,8 @@ impl MemoryStore {
     pub(crate) fn settle(&self, rows: Vec<(FactRow, f32)>) -> Result<Vec<(FactRow, f32)>, SyncError> {
         let mut kept: Vec<(FactRow, f32)> = Vec::with_capacity(rows.len());
         for (row, score) in rows {
-            let seen = kept.iter().any(|(it, _)| it.bullet.id == row.bullet.id || it.bullet.text == row.bullet.text);
+            let seen =
+                kept.iter().any(|(it, _)| it.bullet.id == row.bullet.id || it.bullet.text == row.bullet.text);
             if !seen && self.index().by_id(&row.bullet.id)?.iter().all(|it| it.bullet.status.is_live()) {
                 kept.push((row, score));
             }

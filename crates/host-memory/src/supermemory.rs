@@ -56,7 +56,8 @@ impl Supermemory {
             value.set_sensitive(true);
             request.headers.insert(http::header::AUTHORIZATION, value);
         }
-        let response = self.http.send(request).await.map_err(|_| failed("the remote store can't be reached"))?;
+        let response =
+            self.http.send(request).await.map_err(|_| failed("the remote store can't be reached"))?;
         let status = response.status;
         let body = response.read_bounded(ANSWER_BYTES_MAX).await;
         let body = body.map_err(|_| failed("the remote store broke off"))?;
@@ -98,7 +99,8 @@ impl Supermemory {
         let chunk = &item["chunks"][0];
         let text = [&item["memory"], &item["chunk"], &chunk["content"], &item["content"], &item["summary"]];
         let text = crate::normal(text.iter().find_map(|it| it.as_str())?);
-        let score = [&item["similarity"], &item["score"], &chunk["score"]].iter().find_map(|it| it.as_f64())?;
+        let score =
+            [&item["similarity"], &item["score"], &chunk["score"]].iter().find_map(|it| it.as_f64())?;
         let at = ["updatedAt", "createdAt"].iter().find_map(|key| item[*key].as_str()).map_or(0, millis);
         let hidden = unsafe_characters(&text).is_some() || self.refusal.holds_secret(&text);
         let text = if hidden { OMITTED } else { host_vocab::text::prefix(&text, TEXT_BYTES_MAX) };
@@ -123,7 +125,8 @@ impl Supermemory {
     pub async fn ingest(&self, turn: &CompletedTurn) -> Result<(), RecallError> {
         let said = self.refusal.scrubbed(&turn.said);
         let answer = self.refusal.scrubbed(&turn.answer);
-        let content = if said.is_empty() { answer } else { format!("{}: {said}\n\nAssistant: {answer}", turn.label) };
+        let content =
+            if said.is_empty() { answer } else { format!("{}: {said}\n\nAssistant: {answer}", turn.label) };
         let mut body = json!({"content": content, "customId": turn.run});
         if let Some(container) = &self.config.container {
             body["containerTag"] = json!(container);

@@ -1,8 +1,8 @@
 //! Bringing the index up to the notes. Only who holds the lock of writers does it.
 
 use crate::{
-    Fact, Fingerprint, Index, IndexError, IndexedSource, Listed, NoteError, NoteFiles, Parsed, SourceName, SourceUpdate,
-    parse, terms,
+    Fact, Fingerprint, Index, IndexError, IndexedSource, Listed, NoteError, NoteFiles, Parsed, SourceName,
+    SourceUpdate, parse, terms,
 };
 use std::collections::BTreeMap;
 

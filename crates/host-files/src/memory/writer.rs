@@ -173,7 +173,8 @@ fn open_or_create(folder: &OwnedFd, name: &str) -> Result<(File, bool), Errno> {
         Ok(file) => Ok((File::from(file), false)),
         Err(Errno::NOENT) => {
             let flags = flags | OFlags::CREATE | OFlags::EXCL;
-            rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o600)).map(|it| (File::from(it), true))
+            rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o600))
+                .map(|it| (File::from(it), true))
         }
         Err(err) => Err(err),
     }

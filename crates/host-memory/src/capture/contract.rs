@@ -100,12 +100,18 @@ fn entity(entity: Entity) -> Result<String, &'static str> {
     let Entity { id, name, kind } = entity;
     let kebab = |word: &str| {
         !word.is_empty()
-            && word.split('-').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()))
+            && word.split('-').all(|part| {
+                !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+            })
     };
     let typed = ["person", "project", "org", "concept"].contains(&kind.as_str());
     let fits = id.strip_prefix(&kind).and_then(|it| it.strip_prefix(':')).is_some_and(kebab);
     let named = !name.trim().is_empty() && name.chars().count() <= TEXT_CHARS_MAX;
-    if typed && fits && named && id.len() <= ENTITY_ID_CHARS_MAX { Ok(id) } else { Err("an entity breaks the rule") }
+    if typed && fits && named && id.len() <= ENTITY_ID_CHARS_MAX {
+        Ok(id)
+    } else {
+        Err("an entity breaks the rule")
+    }
 }
 
 /// The decisions of an answer, one for each sentence. A target is one that was shown for it.
@@ -121,7 +127,9 @@ pub(super) fn decisions(answer: &str, targets: &[Vec<&str>]) -> Result<Vec<Decis
             _ if index != at => Err("the actions are out of order"),
             ("ADD", None, None) => Ok(Decision::Add),
             ("NOOP", Some(_), None) if known => Ok(Decision::Noop),
-            ("UPDATE" | "SUPERSEDE", Some(target), Some(text)) if known => Ok(Decision::Replace { target, text }),
+            ("UPDATE" | "SUPERSEDE", Some(target), Some(text)) if known => {
+                Ok(Decision::Replace { target, text })
+            }
             _ => Err("an action with the wrong fields or an unknown target"),
         }
     })
@@ -160,7 +168,15 @@ mod tests {
         ] {
             assert!(extracted(&GOOD.replacen(from, to, 1)).is_err(), "{from} → {to}");
         }
-        for answer in ["", "[]", "null", "```json\n{\"memories\":[]}\n```", "{\"memories\":[]} {}", "{\"memories\":[}", "{}"] {
+        for answer in [
+            "",
+            "[]",
+            "null",
+            "```json\n{\"memories\":[]}\n```",
+            "{\"memories\":[]} {}",
+            "{\"memories\":[}",
+            "{}",
+        ] {
             assert!(extracted(answer).is_err(), "{answer}");
         }
         let one = &GOOD[13..GOOD.len() - 2];

@@ -37,7 +37,9 @@ impl RemoteKind {
 
     /// From the word of the config.
     pub fn of(word: &str) -> Option<Self> {
-        [RemoteKind::OpenAi, RemoteKind::LmStudio, RemoteKind::Ollama].into_iter().find(|it| it.as_str() == word)
+        [RemoteKind::OpenAi, RemoteKind::LmStudio, RemoteKind::Ollama]
+            .into_iter()
+            .find(|it| it.as_str() == word)
     }
 
     /// Where such a server usually is.
@@ -145,7 +147,8 @@ impl RemoteEmbedder {
         } else {
             for (at, item) in answer["data"].as_array().ok_or(missing)?.iter().enumerate() {
                 let at = item["index"].as_u64().and_then(|at| usize::try_from(at).ok()).unwrap_or(at);
-                let place = vectors.get_mut(at).ok_or(EmbedError::Answer("it has more than was asked for"))?;
+                let place =
+                    vectors.get_mut(at).ok_or(EmbedError::Answer("it has more than was asked for"))?;
                 *place = numbers(&item["embedding"])?;
             }
         }
@@ -178,7 +181,11 @@ impl Embedder for RemoteEmbedder {
         self.config.scale
     }
 
-    fn embed<'a>(&'a self, texts: &'a [String], purpose: Purpose) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+    fn embed<'a>(
+        &'a self,
+        texts: &'a [String],
+        purpose: Purpose,
+    ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
         Box::pin(self.ask(texts, purpose))
     }
 }

@@ -91,7 +91,9 @@ impl Tokenizer {
         loop {
             let pairs = ids.windows(2).enumerate();
             let best = pairs
-                .filter_map(|(at, pair)| self.merges.get(&(pair[0], pair[1])).map(|(rank, id)| (*rank, at, *id)))
+                .filter_map(|(at, pair)| {
+                    self.merges.get(&(pair[0], pair[1])).map(|(rank, id)| (*rank, at, *id))
+                })
                 .min();
             let Some((_, at, id)) = best else { return };
             ids[at] = id;

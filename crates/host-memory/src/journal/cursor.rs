@@ -59,7 +59,14 @@ impl Key {
     }
 
     /// Whether this desk issued a cursor for exactly this.
-    pub(super) fn verifies(&self, cursor: &str, run: &RunId, span: &Span, limit: usize, place: Place) -> bool {
+    pub(super) fn verifies(
+        &self,
+        cursor: &str,
+        run: &RunId,
+        span: &Span,
+        limit: usize,
+        place: Place,
+    ) -> bool {
         let (Some(bytes), Some(head)) = (decoded(cursor), place.head()) else { return false };
         self.mac(run, span, limit, head).verify_slice(&bytes[4..]).is_ok()
     }

@@ -74,19 +74,26 @@ pub fn facts(root: &Path) -> Vec<String> {
     let files = MemoryFolder::open(root).unwrap();
     let sources = files.list().unwrap();
     let texts = sources.iter().map(|it| files.read(&it.name).unwrap().0);
-    let mut facts: Vec<String> =
-        texts.flat_map(|text| parse(&text).0).map(|it| it.bullet.text).collect();
+    let mut facts: Vec<String> = texts.flat_map(|text| parse(&text).0).map(|it| it.bullet.text).collect();
     facts.sort();
     facts
 }
 
-pub fn open(root: &Path, clock: Arc<TestClock>, tier: Tier, embedder: Option<Arc<dyn Embedder>>) -> MemoryStore {
+pub fn open(
+    root: &Path,
+    clock: Arc<TestClock>,
+    tier: Tier,
+    embedder: Option<Arc<dyn Embedder>>,
+) -> MemoryStore {
     let files = MemoryFolder::open(root).unwrap();
     let index = MemoryIndex::new(&files.index_path());
     MemoryStore::new(StoreParts {
         files: Arc::new(files),
         index: Arc::new(index),
-        refusal: Refusal::new(Arc::new(Redactor::default()), [("DB_PASSWORD", "Tr0ub4dor"), ("HOME", "/home/ada")]),
+        refusal: Refusal::new(
+            Arc::new(Redactor::default()),
+            [("DB_PASSWORD", "Tr0ub4dor"), ("HOME", "/home/ada")],
+        ),
         clock,
         embedder,
         tier,

@@ -33,7 +33,10 @@ async fn all(desk: &JournalDesk, run: &RunId, first: JournalPage) -> Vec<String>
     let mut texts = Vec::new();
     let mut page = first;
     loop {
-        assert!(page.entries.len() <= 25 && serde_json::to_string(&page.entries).unwrap().len() <= 8 * 1024 + 2600);
+        assert!(
+            page.entries.len() <= 25
+                && serde_json::to_string(&page.entries).unwrap().len() <= 8 * 1024 + 2600
+        );
         texts.extend(page.entries.iter().map(|it| it.text.clone()));
         let Some(cursor) = page.next_cursor else { return texts };
         assert!(cursor.len() <= 2048);
@@ -53,7 +56,10 @@ async fn pages_of_a_snapshot_neither_repeat_nor_skip() {
     assert!(first.coverage.has_next_page && first.coverage.range_complete);
     // Later inserts, before and after, are not in this snapshot.
     it.store.remember_now("a late fact").unwrap();
-    it.write("daily/2026-09-02.md", "- – early\n  <!--mem id=C-x created=2026-09-02T00:00:00.000Z refs= -->\n");
+    it.write(
+        "daily/2026-09-02.md",
+        "- – early\n  <!--mem id=C-x created=2026-09-02T00:00:00.000Z refs= -->\n",
+    );
     let texts = all(&desk, &run, first).await;
     assert_eq!(texts, (0..30).map(|n| format!("entry {n}")).collect::<Vec<_>>());
     let next = desk.first(&run, &september(Some(25))).await.unwrap();
@@ -81,7 +87,9 @@ async fn no_forged_cursor_reads() {
             }
         }
     }
-    for forged in ["", "x", "AQAA", &cursor[1..], &format!("{cursor}="), &format!("{cursor}A"), &"A".repeat(5000)] {
+    for forged in
+        ["", "x", "AQAA", &cursor[1..], &format!("{cursor}="), &format!("{cursor}A"), &"A".repeat(5000)]
+    {
         assert_eq!(desk.next(&run, forged).await, Err(JournalError::Cursor));
     }
     // The genuine one reads, as often as it is asked.
@@ -138,7 +146,10 @@ async fn entries_show_their_state_and_hide_what_is_unsafe() {
          - – the password=swordfish\n  <!--mem id=C-4 created=2026-09-03T10:00:00Z refs= -->\n\
          - – moves\u{202e}the cursor\n  <!--mem id=C-5\u{202e} created=2026-09-03T11:00:00Z refs= -->\n",
     );
-    it.write("observations/2026-09-03.md", "- – raw\n  <!--mem id=O-1 created=2026-09-03T09:00:00Z refs= -->\n");
+    it.write(
+        "observations/2026-09-03.md",
+        "- – raw\n  <!--mem id=O-1 created=2026-09-03T09:00:00Z refs= -->\n",
+    );
     it.write("audit/2026-09-03.md", "- – raw\n  <!--mem id=A-1 created=2026-09-03T09:00:00Z refs= -->\n");
     it.write("2026-09-05.md", "- – old layout\n  <!--mem id=L-1 created=2026-09-05T09:00:00Z refs= -->\n");
     let desk = JournalDesk::new(it.store.clone());

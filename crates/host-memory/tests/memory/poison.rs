@@ -41,7 +41,10 @@ async fn poisoned_notes_come_back_as_single_safe_lines() {
     for text in it.recalled("obey orders").await {
         assert!(text == OMITTED || !text.contains("orders"), "{text}");
     }
-    assert_eq!(it.store.show("2026-09-02").unwrap().facts.iter().filter(|hit| hit.text == OMITTED).count(), 3);
+    assert_eq!(
+        it.store.show("2026-09-02").unwrap().facts.iter().filter(|hit| hit.text == OMITTED).count(),
+        3
+    );
 }
 
 // T10-05, issue 6: the wrapper can't be closed from inside, and nothing is in the system role.
@@ -94,7 +97,8 @@ fn everything(root: &std::path::Path) -> String {
 #[test]
 fn the_intake_keeps_no_secret() {
     let it = World::new();
-    let said = "Hello. remember: prod db password is hunter2 and key sk-test-abc123def456ghi789. And I like tea.";
+    let said =
+        "Hello. remember: prod db password is hunter2 and key sk-test-abc123def456ghi789. And I like tea.";
     assert_eq!(it.store.admit(&turn("run-1", said, "Noted Tr0ub4dor.")), Ok(Admission::Accepted));
     let all = everything(&it.root());
     for secret in ["hunter2", "sk-test-abc123", "Tr0ub4dor"] {
@@ -256,7 +260,10 @@ async fn forgetting_in_two_phases() {
 fn a_fence_blocks_writers() {
     let it = World::new();
     it.store.remember_now("Bob lives in Lyon").unwrap();
-    let plan = it.store.forget_prepare(&[format!("RM-{}", host_memory::content_hash("Bob lives in Lyon"))], "asked").unwrap();
+    let plan = it
+        .store
+        .forget_prepare(&[format!("RM-{}", host_memory::content_hash("Bob lives in Lyon"))], "asked")
+        .unwrap();
     let before = it.text("daily/2026-09-03.md");
     let done = it.store.forget_apply(&plan).unwrap();
     it.write(".forget/pending.json", &format!("{{\"backup\":\"{}\",\"after\":null}}", done.backup));

@@ -112,7 +112,10 @@ fn a_canonical_write_with_a_failed_index_says_so_and_the_retry_completes_it() {
     // Nothing can be opened where a folder stands.
     std::fs::create_dir_all(it.path(".index/memory.sqlite/x")).unwrap();
     let first = it.store.remember_now("Bob lives in Lyon");
-    assert!(matches!(&first, Err(RememberError::Unindexed { place, .. }) if place == "daily/2026-09-03.md"), "{first:?}");
+    assert!(
+        matches!(&first, Err(RememberError::Unindexed { place, .. }) if place == "daily/2026-09-03.md"),
+        "{first:?}"
+    );
     assert!(matches!(it.store.remember_now("Bob lives in Lyon"), Err(RememberError::Unindexed { .. })));
     assert_eq!(it.facts(), ["Bob lives in Lyon"]);
     std::fs::remove_dir_all(it.path(".index/memory.sqlite")).unwrap();
@@ -160,17 +163,15 @@ fn what_was_forgotten_or_superseded_is_not_stored_again() {
         ("Bob lives in Lyon", "dropped", RememberError::Forgotten),
         ("Bob lives in Nice", "invalidated", RememberError::Superseded),
     ] {
-        it.store.remember_now(text).unwrap();
+        let source = it.store.remember_now(text).unwrap().source;
         let id = content_hash(text);
-        let notes = it.text("daily/2026-09-03.md").replace(
-            &format!("{id} type=note status=open"),
-            &format!("{id} type=note status={status}"),
-        );
-        it.write("daily/2026-09-03.md", &notes);
+        let notes = it
+            .text(&source)
+            .replace(&format!("{id} type=note status=open"), &format!("{id} type=note status={status}"));
+        it.write(&source, &notes);
         assert_eq!(it.store.remember_now(text), Err(error.clone()));
         it.next_day();
         assert_eq!(it.again().remember_now(text), Err(error));
-        it.clock.advance(std::time::Duration::ZERO);
     }
     // Also what a model had noted under another id.
     it.write(

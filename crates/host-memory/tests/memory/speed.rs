@@ -11,10 +11,54 @@ fn median(mut times: Vec<Duration>) -> Duration {
 }
 
 const WORDS: [&str; 48] = [
-    "budget", "server", "invoice", "meeting", "Ada", "Bob", "Carla", "Lisbon", "Oslo", "report", "backup", "deploy", "parser",
-    "database", "review", "release", "printer", "router", "contract", "license", "holiday", "dentist", "piano", "novel",
-    "wedding", "customer", "ticket", "incident", "certificate", "pipeline", "test", "keyboard", "coffee", "garden", "train",
-    "hotel", "salary", "training", "workshop", "design", "logo", "font", "camera", "battery", "weather", "market", "price", "order",
+    "budget",
+    "server",
+    "invoice",
+    "meeting",
+    "Ada",
+    "Bob",
+    "Carla",
+    "Lisbon",
+    "Oslo",
+    "report",
+    "backup",
+    "deploy",
+    "parser",
+    "database",
+    "review",
+    "release",
+    "printer",
+    "router",
+    "contract",
+    "license",
+    "holiday",
+    "dentist",
+    "piano",
+    "novel",
+    "wedding",
+    "customer",
+    "ticket",
+    "incident",
+    "certificate",
+    "pipeline",
+    "test",
+    "keyboard",
+    "coffee",
+    "garden",
+    "train",
+    "hotel",
+    "salary",
+    "training",
+    "workshop",
+    "design",
+    "logo",
+    "font",
+    "camera",
+    "battery",
+    "weather",
+    "market",
+    "price",
+    "order",
 ];
 
 /// Facts of ordinary shape: a dozen words, some common and some rare.
@@ -90,7 +134,9 @@ async fn speed_of_remember_recall_and_rebuild() {
     let multiple = remember.as_secs_f64() / fsync.as_secs_f64();
     println!("remember among {facts} facts: p50 {remember:?}, {multiple:.1} × one fsync ({fsync:?})");
     if strict {
-        assert!(rate >= 50_000.0 && recall < Duration::from_millis(10) && remember < Duration::from_millis(5));
+        assert!(
+            rate >= 50_000.0 && recall < Duration::from_millis(10) && remember < Duration::from_millis(5)
+        );
     }
 }
 
