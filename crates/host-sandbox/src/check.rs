@@ -2,6 +2,7 @@
 
 use crate::deny_write::Patterns;
 use crate::engine::{Engine, EngineKind, PROXY_PORT};
+use crate::identity::Become;
 use crate::network::Network;
 use crate::policy::{Mode, SandboxPolicy};
 use crate::run::collect_text;
@@ -112,6 +113,10 @@ impl<'a> Trial<'a> {
             .and_then(|()| std::fs::write(workspace.join("inside"), "inside"))
             .and_then(|()| std::fs::write(workspace.join(".env"), "A=1"))
             .and_then(|()| std::fs::write(folder.join("secret"), "secret"))
+            .and_then(|()| match Become::owner_of(&inner.policy.workspace) {
+                Some(user) => user.given(&folder).and_then(|()| user.given(&workspace)),
+                None => Ok(()),
+            })
             .map_err(unusable)?;
         let mut policy = inner.policy.clone();
         policy.readable = vec![workspace.clone()];

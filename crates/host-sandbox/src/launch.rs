@@ -3,6 +3,7 @@
 use crate::engine::Wrap;
 use crate::forker;
 use crate::helper::{FileGrants, Filter, Forward, HELPER_WORD, Helper, Order, Role};
+use crate::identity::Become;
 use crate::policy::Limits;
 use rustix::fd::{AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
 use rustix::fs::MemfdFlags;
@@ -22,6 +23,8 @@ pub(crate) struct Plan {
     pub(crate) argv: Vec<String>,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) cwd: PathBuf,
+    pub(crate) identity: Option<Become>,
+    pub(crate) powerless: bool,
     pub(crate) limits: Limits,
     pub(crate) wrap: Wrap,
     pub(crate) filter: Option<Filter>,
@@ -133,6 +136,8 @@ pub(crate) fn launch(plan: Plan, helper: &Helper) -> io::Result<Tree> {
         env: plan.env,
         cwd: plan.cwd,
         role: plan.wrap.role(),
+        identity: plan.identity,
+        powerless: plan.powerless,
         stdin: stdin_in.as_raw_fd(),
         stdout: stdout_in.as_raw_fd(),
         stderr: stderr_in.as_raw_fd(),

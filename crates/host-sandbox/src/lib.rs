@@ -12,6 +12,7 @@ mod deny_write;
 mod engine;
 mod forker;
 mod helper;
+mod identity;
 mod launch;
 mod network;
 mod policy;

@@ -1,6 +1,7 @@
 //! Whether an engine really works on this machine: shown by a small run, not believed (SBX-2).
 
 use crate::engine::{Engine, EngineKind};
+use crate::identity::Become;
 use crate::policy::SandboxPolicy;
 use crate::run::collect_text;
 use crate::sandbox::{ChildSpec, Inner, StartError};
@@ -13,7 +14,7 @@ use std::time::Duration;
 /// How long a proof may take.
 const PROOF_MAX: Duration = Duration::from_secs(20);
 /// Raised when a proof shows more than the last version's did.
-const PROOF_VERSION: u32 = 1;
+const PROOF_VERSION: u32 = 2;
 
 /// What was proved, in memory and on disk. A failure is never remembered, so that a repair needs no restart.
 pub(crate) struct Proofs {
@@ -28,13 +29,18 @@ impl Proofs {
 
     /// Whether an engine works, by what is known or by trying it. The error is the rest of a sentence.
     pub(crate) fn of(&self, engine: &dyn Engine, inner: &Inner) -> Result<(), String> {
-        let key = format!("{PROOF_VERSION} {} {} {}", engine.kind().as_str(), engine.identity(), boot_id());
+        let user = Become::owner_of(&inner.policy.workspace);
+        let (name, identity) = (engine.kind().as_str(), engine.identity());
+        let key = match user {
+            None => format!("{PROOF_VERSION} {name} {identity} {}", boot_id()),
+            Some(user) => format!("{PROOF_VERSION} {name} {identity} user {} {}", user.uid, boot_id()),
+        };
         let known =
             |proved: &mut Option<BTreeSet<String>>| proved.get_or_insert_with(|| self.load()).contains(&key);
         if known(&mut self.proved.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(());
         }
-        prove(engine, inner)?;
+        prove(engine, inner, user)?;
         let mut proved = self.proved.lock().unwrap_or_else(PoisonError::into_inner);
         let all = proved.get_or_insert_with(BTreeSet::new);
         // Only this boot's and this version's proofs are worth keeping.
@@ -65,7 +71,7 @@ fn boot_id() -> String {
 }
 
 /// A small run: it reads and writes inside, and can't read a secret beside it.
-fn prove(engine: &dyn Engine, inner: &Inner) -> Result<(), String> {
+fn prove(engine: &dyn Engine, inner: &Inner, user: Option<Become>) -> Result<(), String> {
     let scratch =
         Scratch::make(&inner.environment.tmpdir).map_err(|error| format!("no temporary folder: {error}"))?;
     let folder =
@@ -73,7 +79,8 @@ fn prove(engine: &dyn Engine, inner: &Inner) -> Result<(), String> {
     let (workspace, secret) = (folder.join("workspace"), folder.join("secret"));
     let made = std::fs::create_dir(&workspace)
         .and_then(|()| std::fs::write(workspace.join("inside"), "inside\n"))
-        .and_then(|()| std::fs::write(&secret, "secret\n"));
+        .and_then(|()| std::fs::write(&secret, "secret\n"))
+        .and_then(|()| user.map_or(Ok(()), |user| user.given(&folder).and_then(|()| user.given(&workspace))));
     made.map_err(|error| format!("the temporary folder can't be used: {error}"))?;
     let mut policy = SandboxPolicy::native(&workspace);
     if engine.kind() != EngineKind::Bubblewrap {

@@ -4,6 +4,7 @@
 use crate::deny_write::{Patterns, Placeholders, Protected};
 use crate::engine::{Engine, EngineKind, Job, Landlock, Plain, find_bubblewrap, unmet};
 use crate::helper::{Helper, HelperError};
+use crate::identity::Become;
 use crate::launch::{Tree, launch};
 use crate::network::Network;
 use crate::policy::{Fallback, Mode, PolicyError, SandboxPolicy};
@@ -235,6 +236,10 @@ impl Inner {
             EngineKind::Landlock => Some(Scratch::make(&self.environment.tmpdir).map_err(StartError::Os)?),
             _ => None,
         };
+        let identity = if confines { Become::owner_of(&spec.policy.workspace) } else { None };
+        if let (Some(user), Some(scratch)) = (identity, &scratch) {
+            user.given(scratch.path()).map_err(StartError::Os)?;
+        }
         let proxy = match &spec.policy.network {
             Network::Localhost | Network::Allowlist(_) if confines => {
                 Some(self.proxies.open(&spec.policy.network).map_err(StartError::Os)?)
@@ -251,6 +256,7 @@ impl Inner {
                 env,
                 cwd: spec.cwd,
                 policy: &policy,
+                identity,
                 runtime: &self.runtime,
                 protected: &protected,
                 hidden: &self.hidden,

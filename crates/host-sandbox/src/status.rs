@@ -1,6 +1,7 @@
 //! What `sandbox status` shows.
 
 use crate::engine::EngineKind;
+use crate::identity::Become;
 use crate::network::Network;
 use crate::policy::{Fallback, Limits, Mode};
 use crate::sandbox::{Inner, Sandbox};
@@ -113,7 +114,7 @@ fn look(inner: &Inner) -> SandboxStatus {
         deny_write: policy.deny_write.clone(),
         network_how: network_how(effective, &policy.network),
         network: policy.network.clone(),
-        identity: identity(engine),
+        identity: identity(engine, Become::owner_of(&policy.workspace)),
         limits: policy.limits,
     }
 }
@@ -134,8 +135,18 @@ fn network_how(effective: Effective, network: &Network) -> &'static str {
     }
 }
 
-fn identity(engine: Option<EngineKind>) -> String {
+fn identity(engine: Option<EngineKind>, owner: Option<Become>) -> String {
     let uid = rustix::process::geteuid();
+    if let (Some(engine), Some(owner)) = (engine, owner) {
+        let how = match engine {
+            EngineKind::Bubblewrap => "the view of its files is made by root before that",
+            _ => "Landlock and the system-call filter hold it",
+        };
+        return format!(
+            "user {} (group {}), who owns the workspace, without any capability; the host is root, {how}",
+            owner.uid, owner.gid
+        );
+    }
     match (engine, uid.is_root()) {
         (Some(EngineKind::Bubblewrap), true) => {
             "root, mapped alone into a user namespace, without any capability; /proc/sys is read-only"
@@ -148,7 +159,7 @@ fn identity(engine: Option<EngineKind>) -> String {
             )
         }
         (Some(EngineKind::Landlock), true) => {
-            "root, with root's capabilities, less what Landlock and the system-call filter refuse".to_owned()
+            "root, without any capability, less what Landlock and the system-call filter refuse".to_owned()
         }
         (_, true) => "root".to_owned(),
         (_, false) => format!("user {}", uid.as_raw()),

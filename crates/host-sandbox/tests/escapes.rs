@@ -16,21 +16,50 @@ host_sandbox::helper_entry!();
 
 const ENGINES: [EngineKind; 2] = [EngineKind::Bubblewrap, EngineKind::Landlock];
 
-fn agent(engine: EngineKind) -> Agent {
-    Agent::on(
-        &[engine],
-        |policy| {
-            if engine == EngineKind::Landlock {
-                policy.deny_write.clear();
-            }
-        },
-        |_| {},
-    )
+/// An engine, and whether the workspace belongs to another user than the host's, which only root can arrange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Case {
+    engine: EngineKind,
+    owner: bool,
+}
+
+fn cases() -> Vec<Case> {
+    let root = rustix::process::geteuid().is_root();
+    let owners = if root { &[false, true][..] } else { &[false] };
+    let all = |&owner: &bool| ENGINES.map(|engine| Case { engine, owner });
+    owners.iter().flat_map(all).collect()
+}
+
+impl Case {
+    fn agent(self, network: Network) -> Agent {
+        Agent::on(
+            &[self.engine],
+            |policy| {
+                policy.network = network;
+                if self.engine == EngineKind::Landlock {
+                    policy.deny_write.clear();
+                }
+            },
+            |setup| {
+                if self.owner {
+                    use std::os::unix::fs::PermissionsExt as _;
+                    let workspace = &setup.policy.workspace;
+                    let folder = workspace.parent().expect("a folder");
+                    std::os::unix::fs::chown(workspace, Some(65534), Some(65534)).expect("given");
+                    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o711)).expect("set");
+                }
+            },
+        )
+    }
+}
+
+fn agent(case: Case) -> Agent {
+    case.agent(Network::None)
 }
 
 /// Runs scripts that try to read the secret; each prints it where it got out.
 async fn none_reads_the_secret(scripts: &[&str]) {
-    for engine in ENGINES {
+    for engine in cases() {
         let agent = agent(engine);
         let folder = agent.folder();
         for script in scripts {
@@ -75,7 +104,7 @@ async fn a_secret_outside_is_not_read() {
 // QUA-4: inherited descriptors.
 #[tokio::test]
 async fn no_descriptor_of_the_host_reaches_a_child() {
-    for engine in ENGINES {
+    for engine in cases() {
         let agent = agent(engine);
         // One that anybody who forks carelessly would hand down.
         let secret = std::fs::File::open(agent.folder().join("secret")).expect("opened");
@@ -89,7 +118,7 @@ async fn no_descriptor_of_the_host_reaches_a_child() {
 // QUA-4: writes outside.
 #[tokio::test]
 async fn nothing_outside_is_written() {
-    for engine in ENGINES {
+    for engine in cases() {
         let agent = agent(engine);
         let folder = agent.folder();
         std::fs::create_dir(folder.join("workspace-evil")).expect("made");
@@ -133,7 +162,7 @@ async fn the_machines_switches_cannot_be_opened_for_writing() {
                 /proc/sys/net/ipv4/ip_forward /proc/mtrr /proc/kcore /proc/self/oom_score_adj_x /sys/power/state \
                 /dev/mem /dev/kmsg /dev/sda /dev/vda /proc/irq/default_smp_affinity)) \
                 { if (sysopen(my $f, $p, 1)) { print \"$p\\n\" } }";
-    for engine in ENGINES {
+    for engine in cases() {
         let agent = agent(engine);
         let outcome = agent.run(agent.spec(&["/usr/bin/perl", "-e", perl])).await;
         assert_eq!(
@@ -161,7 +190,7 @@ async fn dangerous_system_calls_are_refused() {
     if std::env::consts::ARCH != "x86_64" {
         return;
     }
-    for engine in ENGINES {
+    for engine in cases() {
         let agent = agent(engine);
         let outcome = agent.run(agent.spec(&["/usr/bin/perl", "-e", &perl])).await;
         assert_eq!(outcome.code, CommandCode::Ok, "{}", outcome.stderr);
@@ -176,7 +205,7 @@ async fn dangerous_system_calls_are_refused() {
 // QUA-4: other processes can't be seen, signalled, traced or read.
 #[tokio::test]
 async fn other_processes_are_out_of_reach() {
-    for engine in ENGINES {
+    for engine in cases() {
         let agent = agent(engine);
         let mut other = std::process::Command::new("/bin/sleep")
             .arg(agent.marker())
@@ -208,12 +237,12 @@ async fn nothing_leaves_over_any_kind_of_socket() {
     udp.set_nonblocking(true).expect("set");
     tcp.set_nonblocking(true).expect("set");
     let (tcp_port, udp_port) = (tcp.local_addr().expect("it").port(), udp.local_addr().expect("it").port());
-    for engine in ENGINES {
+    for engine in cases() {
         let agent = agent(engine);
         let socket = agent.folder().join("service.sock");
         let service = UnixListener::bind(&socket).expect("bound");
         service.set_nonblocking(true).expect("set");
-        let name = format!("mono-agent-test-{}-{engine:?}", std::process::id());
+        let name = format!("mono-agent-test-{}-{:?}-{}", std::process::id(), engine.engine, engine.owner);
         let address =
             <std::os::unix::net::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(
                 name.as_bytes(),
@@ -243,16 +272,9 @@ async fn nothing_leaves_over_any_kind_of_socket() {
 // QUA-4: with the host's network shared, its local sockets still are not.
 #[tokio::test]
 async fn an_open_network_does_not_open_local_sockets() {
-    for engine in ENGINES {
-        let agent = Agent::on(
-            &[engine],
-            |policy| {
-                policy.network = Network::All;
-                policy.deny_write.clear();
-            },
-            |_| {},
-        );
-        let name = format!("mono-agent-open-{}-{engine:?}", std::process::id());
+    for engine in cases() {
+        let agent = engine.agent(Network::All);
+        let name = format!("mono-agent-open-{}-{:?}-{}", std::process::id(), engine.engine, engine.owner);
         let address =
             <std::os::unix::net::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(
                 name.as_bytes(),
@@ -355,7 +377,7 @@ async fn the_hosts_state_inside_a_root_is_hidden() {
 // QUA-4: a hostile child that races with the checks of working directories and protected names.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_race_with_links_does_not_get_out() {
-    let agent = agent(EngineKind::Bubblewrap);
+    let agent = agent(Case { engine: EngineKind::Bubblewrap, owner: false });
     let race = "mkdir -p d; for i in $(seq 300); do mv d x; ln -s .. d; rm d; mv x d; done 2>/dev/null; true";
     let racing = agent.bash(race);
     let probing = async {
@@ -400,9 +422,11 @@ fn the_suite_holds_for_an_ordinary_user_too() {
 #[tokio::test]
 async fn a_workspace_below_a_private_home_works() {
     use std::os::unix::fs::PermissionsExt as _;
-    for engine in ENGINES {
+    for engine in cases() {
         let agent = agent(engine);
-        std::fs::set_permissions(agent.folder(), std::fs::Permissions::from_mode(0o700)).expect("set");
+        let open = engine.owner && engine.engine == EngineKind::Landlock;
+        let mode = if open { 0o711 } else { 0o700 };
+        std::fs::set_permissions(agent.folder(), std::fs::Permissions::from_mode(mode)).expect("set");
         let outcome = agent.sh("echo x > made && cat made && pwd").await;
         assert_eq!(
             outcome.stdout,

@@ -4,7 +4,7 @@ use super::Identity;
 use rustix::fs::FlockOperation;
 use std::collections::HashMap;
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -50,6 +50,12 @@ impl Placeholders {
             return Some(placeholder());
         }
         let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(name).ok()?;
+        // Under root it is the folder's owner's, so that a child of that user can read it as empty.
+        if rustix::process::geteuid().is_root()
+            && let Some(about) = name.parent().and_then(|folder| std::fs::metadata(folder).ok())
+        {
+            let _ = std::os::unix::fs::fchown(&file, Some(about.uid()), Some(about.gid()));
+        }
         drop(file);
         let identity = Identity::of(name)?;
         let note = self.journal.as_deref().and_then(|folder| write_note(folder, name, &identity));

@@ -4,7 +4,8 @@ use super::{Engine, EngineKind, Job, Wrap};
 use crate::helper::{Filter, Forward, SocketRule};
 use crate::launch::Plan;
 use crate::network::Network;
-use crate::runtime_paths::{ETC, SYSTEM};
+use crate::runtime_paths::{ETC, SYSTEM, is_system};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -61,13 +62,15 @@ impl Engine for Bubblewrap {
     fn plan(&self, job: Job<'_>) -> Result<Plan, String> {
         let shared_network = job.policy.network == Network::All;
         let mut options = Options::default();
-        options.isolate(shared_network);
+        options.isolate(shared_network, job.identity.is_some());
         options.mounts(&job)?;
         let forward = job.proxy.map(|_| Forward { port: PROXY_PORT, socket: PROXY_INSIDE.into() });
         Ok(Plan {
             argv: job.argv,
             env: job.env,
             cwd: job.cwd,
+            identity: job.identity,
+            powerless: false,
             limits: job.policy.limits,
             wrap: Wrap::Bubblewrap {
                 program: self.program.clone(),
@@ -102,13 +105,22 @@ impl Options {
         self.with_paths(option, &[path, path]);
     }
 
-    fn isolate(&mut self, shared_network: bool) {
-        self.add(["--unshare-all", "--unshare-user"]);
-        if shared_network {
-            self.add(["--share-net"]);
+    /// `becomes` = the helper becomes an ordinary user. Then bubblewrap makes the view of the files with real
+    /// root's rights, so that nothing on the way to a root or a tool is closed to it, and leaves the helper
+    /// the right to change its user and no other.
+    fn isolate(&mut self, shared_network: bool, becomes: bool) {
+        self.add(["--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]);
+        if !shared_network {
+            self.add(["--unshare-net"]);
         }
-        self.add(["--disable-userns", "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv"]);
+        if !becomes {
+            self.add(["--unshare-user", "--disable-userns"]);
+        }
+        self.add(["--die-with-parent", "--new-session", "--as-pid-1", "--clearenv"]);
         self.add(["--cap-drop", "ALL", "--hostname", "agent"]);
+        if becomes {
+            self.add(["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]);
+        }
     }
 
     /// Everything that is there inside, the shallowest first, so that a deeper place lies on top.
@@ -125,13 +137,20 @@ impl Options {
         self.proc();
         self.add(["--dev", "/dev"]);
         self.add(["--perms", "1777", "--size", TEMPORARY_BYTES_MAX, "--tmpfs", "/tmp"]);
+        if job.identity.is_some() {
+            self.add(["--perms", "1777", "--size", TEMPORARY_BYTES_MAX, "--tmpfs", "/dev/shm"]);
+            self.add(["--perms", "1777"]);
+        }
         self.add(["--dir", HOME_INSIDE, "--dir", "/var", "--symlink", "../tmp", "/var/tmp"]);
-        self.add(["--dir", "/run", "--symlink", "../run", "/var/run"]);
-        for (path, writable) in roots(job) {
-            self.same(if writable { "--bind" } else { "--ro-bind" }, &path);
+        self.add(["--dir", "/run", "--dir", "/run/mono-agent", "--symlink", "../run", "/var/run"]);
+        let roots = roots(job);
+        self.ways(&roots);
+        for (path, writable) in &roots {
+            let (path, writable) = (path.as_path(), *writable);
+            self.same(if writable { "--bind" } else { "--ro-bind" }, path);
         }
         for hidden in job.hidden.iter().filter(|path| path.is_dir()) {
-            if roots(job).iter().any(|(root, _)| hidden.starts_with(root)) {
+            if roots.iter().any(|(root, _)| hidden.starts_with(root)) {
                 self.add(["--perms", "0000", "--size", "4096"]);
                 self.with_paths("--tmpfs", &[hidden]);
                 self.with_paths("--remount-ro", &[hidden]);
@@ -146,6 +165,18 @@ impl Options {
         }
         self.add(["--remount-ro", "/"]);
         Ok(())
+    }
+
+    /// The folders that lead to the roots: empty ones, which anybody may pass, whatever the real ones allow.
+    fn ways(&mut self, roots: &[(PathBuf, bool)]) {
+        let mut ways: BTreeSet<&Path> = BTreeSet::new();
+        for (path, _) in roots {
+            let held = |way: &Path| roots.iter().any(|(root, _)| way.starts_with(root));
+            ways.extend(path.ancestors().skip(1).filter(|way| way.parent().is_some() && !held(way)));
+        }
+        for way in ways.into_iter().filter(|way| !is_system(way)) {
+            self.with_paths("--dir", &[way]);
+        }
     }
 
     /// A folder of the operating system: as the link that it is, or read-only.

@@ -49,6 +49,16 @@ impl Engine for Landlock {
                 hidden.display()
             ));
         }
+        // There is no other view of the files here: whom a folder on the way keeps out stays out.
+        if let Some(user) = job.identity
+            && let Some(barrier) = user.barred_from(&job.policy.workspace)
+        {
+            return Err(format!(
+                "Landlock: the workspace belongs to user {}, who may not pass {}; install bubblewrap, or open that folder",
+                user.uid,
+                barrier.display()
+            ));
+        }
         let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
         read.extend(ETC.iter().map(|name| Path::new("/etc").join(name)));
         read.extend(["/dev/urandom", "/dev/random", "/dev/zero"].map(PathBuf::from));
@@ -66,6 +76,8 @@ impl Engine for Landlock {
             argv: job.argv,
             env: job.env,
             cwd: job.cwd,
+            identity: job.identity,
+            powerless: true,
             limits: job.policy.limits,
             wrap: Wrap::Bare,
             filter: Some(Filter { sockets }),

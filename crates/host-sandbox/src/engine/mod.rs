@@ -12,6 +12,7 @@ pub use rule::{Enforcement, Rule, matrix};
 
 use crate::deny_write::Protected;
 use crate::helper::Helper;
+use crate::identity::Become;
 use crate::launch::Plan;
 use crate::policy::SandboxPolicy;
 use crate::runtime_paths::Runtime;
@@ -73,6 +74,8 @@ pub(crate) struct Job<'a> {
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) cwd: PathBuf,
     pub(crate) policy: &'a SandboxPolicy,
+    /// Who the child is, where the host is root and the workspace somebody else's.
+    pub(crate) identity: Option<Become>,
     pub(crate) runtime: &'a Runtime,
     pub(crate) protected: &'a Protected,
     /// The host's own state, which no child may see.

@@ -22,6 +22,8 @@ impl Engine for Plain {
             argv: job.argv,
             env: job.env,
             cwd: job.cwd,
+            identity: None,
+            powerless: false,
             limits: Limits::NONE,
             wrap: Wrap::Bare,
             filter: None,

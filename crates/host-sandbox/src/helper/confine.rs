@@ -3,6 +3,7 @@
 use super::filter;
 use super::order::{FileGrants, Order, Role};
 use super::tree;
+use crate::identity::Become;
 use crate::policy::Limits;
 use landlock::{
     ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, RulesetCreated,
@@ -20,6 +21,7 @@ pub(super) struct Confinement {
     rlimits: Vec<(Resource, u64)>,
     ruleset: Option<RulesetCreated>,
     filters: Vec<BpfProgram>,
+    powerless: bool,
 }
 
 impl Confinement {
@@ -34,7 +36,7 @@ impl Confinement {
             None => Vec::new(),
             Some(filter) => filter::programs(filter.sockets).map_err(|error| format!("seccomp: {error}"))?,
         };
-        Ok(Confinement { rlimits: rlimits(&order.limits), ruleset, filters })
+        Ok(Confinement { rlimits: rlimits(&order.limits), ruleset, filters, powerless: order.powerless })
     }
 
     /// Lays it on the calling process.
@@ -45,6 +47,9 @@ impl Confinement {
             let most = now.maximum.map_or(*most, |hard| hard.min(*most));
             setrlimit(*resource, Rlimit { current: Some(most), maximum: Some(most) })?;
         }
+        if self.powerless {
+            give_up_capabilities()?;
+        }
         if let Some(ruleset) = self.ruleset.take() {
             ruleset.restrict_self().map_err(|_| io::Error::from(rustix::io::Errno::PERM))?;
         }
@@ -53,6 +58,33 @@ impl Confinement {
         }
         Ok(())
     }
+}
+
+/// Becomes an ordinary user for good, with no other groups. Every capability goes with root's number.
+pub(super) fn become_user(user: Become, role: Role) -> io::Result<()> {
+    // SAFETY: system calls on numbers; this process has one thread yet, so none is left behind as root.
+    let done = unsafe {
+        libc::setgroups(0, std::ptr::null()) == 0
+            && libc::setresgid(user.gid, user.gid, user.gid) == 0
+            && libc::setresuid(user.uid, user.uid, user.uid) == 0
+    };
+    if !done {
+        return Err(io::Error::last_os_error());
+    }
+    if role == Role::Init {
+        // A change of user unties a process from its parent.
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    }
+    Ok(())
+}
+
+/// Gives up every capability, so that root is a name and no power; "no new privileges" keeps it so.
+fn give_up_capabilities() -> io::Result<()> {
+    use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+    rustix::thread::set_no_new_privs(true)?;
+    let none = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
+    Ok(())
 }
 
 fn rlimits(limits: &Limits) -> Vec<(Resource, u64)> {

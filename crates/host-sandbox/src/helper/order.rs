@@ -1,5 +1,6 @@
 //! What a helper is told.
 
+use crate::identity::Become;
 use crate::policy::Limits;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,6 +14,10 @@ pub(crate) struct Order {
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) cwd: PathBuf,
     pub(crate) role: Role,
+    /// Who to become first, where the host is root.
+    pub(crate) identity: Option<Become>,
+    /// Give up every capability before the command begins.
+    pub(crate) powerless: bool,
     /// The command's three streams, and the helper's own two: descriptors by number.
     pub(crate) stdin: i32,
     pub(crate) stdout: i32,

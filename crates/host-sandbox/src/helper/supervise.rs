@@ -38,6 +38,12 @@ pub(super) fn main(order_fd: i32) -> u8 {
     let Some(order) = read_order(order_fd) else { return USAGE };
     let Some([stdin, stdout, stderr, control, status]) = take_descriptors(&order) else { return USAGE };
     let status = Status(Mutex::new(std::fs::File::from(status)));
+    if let Some(user) = order.identity
+        && let Err(error) = confine::become_user(user, order.role)
+    {
+        status.say(format_args!("refused user {} can't be taken on: {error}", user.uid));
+        return 0;
+    }
     match start(&order, [stdin, stdout, stderr]) {
         Err(line) => {
             status.say(format_args!("{line}"));
