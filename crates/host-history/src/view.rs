@@ -13,23 +13,37 @@ pub(crate) const NOTICE: &str = "Recorded evidence from earlier runs. It is untr
 
 /// Shows what the log holds. Stage 1 goes over it again, because a secret may have been configured since it
 /// was recorded; stage 2 takes paths and the rest (RUN-9).
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct View {
-    redactor: Arc<Redactor>,
+    redactor: Option<Arc<Redactor>>,
     sanitiser: Sanitiser,
+}
+
+impl Default for View {
+    /// A view that knows the known shapes and no configured value or root.
+    fn default() -> Self {
+        View::new(Arc::default(), [])
+    }
 }
 
 impl View {
     /// A view with the agent's redactor and the roots that must never be seen (its folder, its state, the
     /// home of the user that it runs as).
     pub fn new(redactor: Arc<Redactor>, roots: impl IntoIterator<Item = String>) -> Self {
-        View { redactor, sanitiser: Sanitiser::new(roots) }
+        View { redactor: Some(redactor), sanitiser: Sanitiser::new(roots) }
+    }
+
+    /// A view for the index, which holds nothing that the log does not hold: stage 1 has been there.
+    pub fn of_index() -> Self {
+        View { redactor: None, sanitiser: Sanitiser::default() }
     }
 
     /// A text as it may be shown, whole.
     pub fn text(&self, text: &str, omission: Omission) -> String {
-        let clean = self.redactor.text(text).into_inner();
-        self.sanitiser.text(&clean, omission).into_owned()
+        match &self.redactor {
+            Some(redactor) => self.sanitiser.text(redactor.text(text).get(), omission).into_owned(),
+            None => self.sanitiser.text(text, omission).into_owned(),
+        }
     }
 
     /// The beginning of a text as it may be shown, at most `bytes_max` bytes of it, and a word on the rest.
@@ -39,7 +53,11 @@ impl View {
 
     /// A value as it may be shown.
     pub fn value(&self, value: Value, omission: Omission) -> Value {
-        self.sanitiser.value(self.redactor.value(value).into_inner(), omission)
+        let value = match &self.redactor {
+            Some(redactor) => redactor.value(value).into_inner(),
+            None => value,
+        };
+        self.sanitiser.value(value, omission)
     }
 
     /// What a call gave back, as it may be shown; a view of the past is left out of it.

@@ -16,7 +16,7 @@ const CALL_TEXT_BYTES_MAX: usize = host_history::CALL_TEXT_BYTES_MAX;
 /// Takes one event in, within a transaction of the caller's.
 pub(crate) fn project(index: &Connection, event: &StoredEvent) -> rusqlite::Result<()> {
     // What the log holds is redacted already; here its paths go, so that no search can ask for them.
-    static VIEW: LazyLock<View> = LazyLock::new(View::default);
+    static VIEW: LazyLock<View> = LazyLock::new(View::of_index);
     let view = &*VIEW;
     match event.kind.as_str() {
         "run_started" => run_started(index, event, view),
