@@ -177,7 +177,8 @@ impl Agent {
             Refresh::Background { older_than: Duration::from_secs(60) }
         };
         let spawn = Arc::new(sandbox.clone());
-        let servers = Servers::of(&spec, &env, &state, spawn, Arc::clone(&http), refresh);
+        let redactor = Arc::clone(store.recorder.redactor());
+        let servers = Servers::of(&spec, &env, &state, spawn, Arc::clone(&http), refresh, redactor);
         let mut sources: Vec<Arc<dyn ToolSource>> =
             vec![Arc::new(builtin(files, &sandbox, &spec)), Arc::new(OtherDialect)];
         let skills = texts.skills_to_read();

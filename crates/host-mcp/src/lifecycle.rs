@@ -19,6 +19,7 @@ use crate::streamable::{Endpoint, PortClient};
 use host_ports::CancellationToken;
 use host_ports::http::Http;
 use host_ports::spawn::{Confine, Spawn, SpawnSpec};
+use host_redact::Redactor;
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, RoleClient};
 use rmcp::transport::{StreamableHttpClientTransport, Transport};
@@ -44,6 +45,8 @@ pub(crate) struct Ports {
     pub(crate) homes: Option<PathBuf>,
     /// Folders that a server is told of when it asks.
     pub(crate) roots: Arc<[PathBuf]>,
+    /// What no message may carry.
+    pub(crate) redactor: Arc<Redactor>,
 }
 
 /// What is seen of an attempt from outside, for the message when its time is up.
@@ -71,8 +74,8 @@ impl Attempt {
     }
 
     /// A fresh end for the next child.
-    fn next_child(&self) -> Tail {
-        let tail = Tail::default();
+    fn next_child(&self, redactor: &Arc<Redactor>) -> Tail {
+        let tail = Tail::new(Arc::clone(redactor));
         *self.stderr.lock().unwrap_or_else(|broken| broken.into_inner()) = tail.clone();
         tail
     }
@@ -147,7 +150,7 @@ impl Job<'_> {
         let spawned =
             self.ports.spawn.spawn(spec).await.map_err(|error| (ConnectError::Spawn(error), false))?;
         let exchange = Arc::new(Exchange::new(self.label.clone(), false));
-        let stderr = self.attempt.next_child();
+        let stderr = self.attempt.next_child(&self.ports.redactor);
         let transport =
             StdioTransport::new(&self.label, spawned, Arc::clone(&exchange), stderr, self.probe(&mode));
         let child = transport.facts();

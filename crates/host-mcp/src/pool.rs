@@ -10,6 +10,7 @@ use crate::status::{ServerState, ServerStatus, TestReport};
 use futures_util::future::join_all;
 use host_ports::http::Http;
 use host_ports::spawn::Spawn;
+use host_redact::Redactor;
 use host_surface::ToolSource;
 use host_vocab::ServerName;
 use host_vocab::ToolName;
@@ -51,6 +52,8 @@ pub struct PoolOptions {
     pub refresh: Refresh,
     /// How long a connection may be idle before it is closed.
     pub idle_close: Duration,
+    /// What no error, status or log line may carry: servers print and send back what they were given.
+    pub redactor: Arc<Redactor>,
 }
 
 impl Default for PoolOptions {
@@ -63,6 +66,7 @@ impl Default for PoolOptions {
             cache: None,
             refresh: Refresh::Background { older_than: Duration::from_secs(60) },
             idle_close: Duration::from_secs(900),
+            redactor: Arc::default(),
         }
     }
 }
@@ -88,6 +92,7 @@ impl McpPool {
             overlay: Arc::new(options.overlay),
             homes: options.homes,
             roots: options.roots.into(),
+            redactor: options.redactor,
         };
         let mut sources: Vec<Arc<McpSource>> = Vec::new();
         for config in servers {
@@ -119,7 +124,7 @@ impl McpPool {
         required
             .filter_map(|source| {
                 let why = source.server.down()?;
-                Some((source.server_name().clone(), why.to_string()))
+                Some((source.server_name().clone(), source.server.shown(&why)))
             })
             .collect()
     }
@@ -160,7 +165,7 @@ impl McpPool {
             stderr_tail,
         };
         match result {
-            Err(error) => report.error = Some(error.to_string()),
+            Err(error) => report.error = Some(source.server.shown(&error)),
             Ok(definitions) => {
                 let (tools, left_out) = sort_out(source.server_name(), &definitions);
                 report.era = Some(era_of(definitions.route));
@@ -215,7 +220,7 @@ fn status_of(server: &Server) -> ServerStatus {
         advertised: definitions.as_ref().map_or(0, |it| it.advertised()),
         offered: offered.len(),
         left_out,
-        error: error.map(|error| error.to_string()),
+        error: error.map(|error| server.shown(&error)),
         cached,
         starts,
         failures,

@@ -296,7 +296,8 @@ impl Server {
         let (connection, definitions) = match result {
             Ok(done) => done,
             Err(error) => {
-                tracing::warn!(server = %self.config.name, %error, "an MCP server could not be connected to");
+                let shown = self.shown(&error);
+                tracing::warn!(server = %self.config.name, error = %shown, "an MCP server could not be connected to");
                 let mut state = self.state();
                 state.connecting = None;
                 state.stderr = Some(stderr);
@@ -432,6 +433,11 @@ impl Server {
             noise: live.map_or(0, |live| live.noise()),
             stderr_tail: state.stderr.as_ref().map(Tail::text).unwrap_or_default(),
         }
+    }
+
+    /// An error in words that may be shown and written.
+    pub(crate) fn shown(&self, error: &ConnectError) -> String {
+        self.ports.redactor.text(&error.to_string()).into_inner()
     }
 
     /// `stdio` or `http`.

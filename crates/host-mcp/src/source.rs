@@ -55,7 +55,7 @@ impl ToolSource for McpSource {
                 Ok(definitions) => self.offers_of(definitions),
                 Err(error) => {
                     let name = format!("mcp__{}__*", self.server.config.name);
-                    vec![Offer::withheld(name, WithheldBy::Source, error.to_string())]
+                    vec![Offer::withheld(name, WithheldBy::Source, self.server.shown(&error))]
                 }
             }
         })

@@ -14,6 +14,7 @@ use host_mcp::{
 use host_ports::BoxFuture;
 use host_ports::http::{Http, Redirects};
 use host_ports::spawn::{Confine, Spawn};
+use host_redact::Redactor;
 use host_surface::{Offer, RunFacts, ToolSource, WithheldBy};
 use host_vocab::{Secret, text};
 use std::path::PathBuf;
@@ -43,6 +44,7 @@ impl Servers {
         spawn: Arc<dyn Spawn>,
         http: Arc<dyn Http>,
         refresh: Refresh,
+        redactor: Arc<Redactor>,
     ) -> Self {
         let mut broken: Vec<Broken> = spec
             .mcp
@@ -57,7 +59,7 @@ impl Servers {
             if entry.required {
                 required.push(entry.name.to_string());
             }
-            match config(entry, spec, env) {
+            match config(entry, spec, env).and_then(|config| with_home(config, state)) {
                 Ok(config) => servers.push(config),
                 Err(why) => broken.push(Broken { name: entry.name.to_string(), why }),
             }
@@ -65,7 +67,9 @@ impl Servers {
         let options = PoolOptions {
             host_env: env.clone().into_iter().collect(),
             cache: Some(Arc::new(DiskCache { folder: state.definitions() })),
+            homes: Some(state.server_homes()),
             refresh,
+            redactor,
             ..PoolOptions::default()
         };
         let pool = Arc::new(McpPool::new(servers, spawn, http, options));
@@ -80,15 +84,12 @@ impl Servers {
 
     /// The first required server that is not usable, with its cause.
     pub(crate) fn missing_required(&self) -> Option<String> {
-        let status = self.pool.status();
-        self.required.iter().find_map(|name| {
-            if let Some(broken) = self.broken.iter().find(|it| it.name == *name) {
-                return Some(format!("the required MCP server {name} can't be used: {}", broken.why));
-            }
-            let status = status.iter().find(|it| it.name == *name)?;
-            let error = status.error.as_ref()?;
-            Some(format!("the required MCP server {name} can't be used: {error}"))
-        })
+        let broken = self.broken.iter().find(|it| self.required.contains(&it.name));
+        let missing = broken.map(|it| (it.name.clone(), it.why.clone())).or_else(|| {
+            let down = self.pool.required_down().into_iter().next();
+            down.map(|(name, why)| (name.to_string(), why))
+        });
+        missing.map(|(name, why)| format!("the required MCP server {name} can't be used: {why}"))
     }
 }
 
@@ -127,6 +128,19 @@ fn config(entry: &McpServerSpec, spec: &AgentSpec, env: &Environment) -> Result<
         },
         ..McpServerConfig::of(entry.name.clone(), transport)
     })
+}
+
+/// Makes the private home of a confined server, so that what it caches survives it and no other reads it.
+fn with_home(config: McpServerConfig, state: &StateFolder) -> Result<McpServerConfig, String> {
+    let confined = matches!(config.confine, Confine::Sandbox { .. });
+    if confined && matches!(config.transport, McpTransport::Stdio(_)) {
+        let homes = state.server_homes();
+        for folder in [homes.clone(), homes.join(config.name.as_str())] {
+            host_files::state::ensure_private_dir(&folder)
+                .map_err(|error| format!("its private home can't be made: {error}"))?;
+        }
+    }
+    Ok(config)
 }
 
 fn stdio_config(stdio: &StdioSpec) -> StdioConfig {

@@ -19,7 +19,7 @@ impl Server {
                 }
             }
             Ok(Err(error)) => {
-                tracing::warn!(server = %self.config.name, %error, "the changed list could not be read")
+                tracing::warn!(server = %self.config.name, error = %self.shown(&error), "the changed list could not be read")
             }
             Err(_) => tracing::warn!(server = %self.config.name, "the changed list did not come in time"),
         }
@@ -36,7 +36,7 @@ impl Server {
             self.count_failure(&mut state, ConnectError::Http(HttpFault::Closed), true);
         }
         let error = self.how_it_went(connection).await;
-        tracing::warn!(server = %self.config.name, %error, "an MCP server ended");
+        tracing::warn!(server = %self.config.name, error = %self.shown(&error), "an MCP server ended");
         let mut state = self.state();
         if state.last_error == Some(ConnectError::Http(HttpFault::Closed)) {
             state.last_error = Some(error);

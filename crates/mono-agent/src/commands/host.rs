@@ -199,7 +199,9 @@ fn next_generation(state: &StateFolder) -> Result<u64, Failure> {
 /// JSON lines into the log file of a detached host, plain lines on standard error otherwise.
 fn log_to(state: &StateFolder, file: bool) -> Result<(), Failure> {
     use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_env("MONO_AGENT_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    // What the protocol's library says of itself at `info` (whole messages of servers) is not for a log.
+    let filter =
+        EnvFilter::try_from_env("MONO_AGENT_LOG").unwrap_or_else(|_| EnvFilter::new("info,rmcp=warn"));
     if file {
         let log = host_files::RotatingFile::open(&state.host_log(), LOG_BYTES_MAX, LOG_GENERATIONS)
             .map_err(|error| Failure::system(format!("the log file can't be opened: {error}")))?;
