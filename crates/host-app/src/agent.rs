@@ -6,15 +6,16 @@ use crate::operator::protocol::{ChannelStatus, Status};
 use crate::parts::governance::Governance;
 use crate::parts::models::{self, ModelNote};
 use crate::parts::prompt::Texts;
-use crate::parts::sandbox;
 use crate::parts::servers::Servers;
-use crate::parts::sources::OtherDialect;
+use crate::parts::sources::{AppTools, OtherDialect};
 use crate::parts::store::Store;
+use crate::parts::{history, sandbox};
 use crate::state::StateFolder;
 use crate::surfaces::TurnSurfaces;
 use host_config::{AgentSpec, Loaded, not_built_yet};
 use host_event::{Fact, Scope};
 use host_files::{AgentFiles, KeptFolder};
+use host_history::CeilingLog;
 use host_mcp::{McpPool, Refresh};
 use host_net::{NetHttp, NetSettings};
 use host_policy::{ApprovalRules, ToolPolicy};
@@ -33,7 +34,7 @@ use host_run::{
 use host_sandbox::{Effective, EngineKind, Sandbox, SandboxStatus};
 use host_store::{EventLog, Incarnation, PromptVault};
 use host_surface::{
-    Arguments, CallRequest, Explanation, ProgressSink, RunFacts, Settled, Surface, ToolSource,
+    Arguments, CallRequest, Explanation, Offer, ProgressSink, RunFacts, Settled, Surface, ToolSource,
 };
 use host_tools::{Builtin, BuiltinPorts, CommandSettings, ReadSkill};
 use host_turn::{AttachmentKind, Channel, Ending, Trigger, Turn, Usage};
@@ -138,6 +139,7 @@ pub(crate) struct Home {
     pub(crate) spec: AgentSpec,
     pub(crate) state: StateFolder,
     pub(crate) log: Arc<EventLog>,
+    pub(crate) ceiling: Arc<CeilingLog>,
     pub(crate) vault: Arc<PromptVault>,
     pub(crate) _incarnation: Incarnation,
     pub(crate) sandbox: Sandbox,
@@ -165,7 +167,8 @@ impl Agent {
         let store = Store::open(&spec, &env, &state).map_err(one)?;
         let bounds = (spec.tool_output.max_bytes, spec.tool_output.max_agent_bytes);
         let keep = KeptFolder::with_bounds(state.tool_output(), bounds.0, bounds.1);
-        let keep: Arc<dyn KeptOutput> = Arc::new(keep.map_err(|error| one(unwritable(&error)))?);
+        let kept = Arc::new(keep.map_err(|error| one(unwritable(&error)))?);
+        let keep: Arc<dyn KeptOutput> = Arc::clone(&kept) as _;
         let sandbox = sandbox::sandbox(&spec, &env, &state, Arc::clone(&keep)).map_err(one)?;
         host_files::state::ensure_private_dir(&state.attachments())
             .map_err(|error| one(unwritable(&error)))?;
@@ -181,12 +184,13 @@ impl Agent {
         let servers = Servers::of(&spec, &env, &state, spawn, Arc::clone(&http), refresh, redactor);
         let mut sources: Vec<Arc<dyn ToolSource>> =
             vec![Arc::new(builtin(files, &sandbox, &spec)), Arc::new(OtherDialect)];
+        let view = history::view(&spec, &env, &state, store.recorder.redactor());
+        let mut app = history::offers(&spec, &store.log, &view, &kept, &governance.policy);
         let skills = texts.skills_to_read();
         if !skills.is_empty() {
-            sources.push(Arc::new(crate::parts::sources::AppTools::new(vec![host_surface::Offer::ready(
-                ReadSkill::new(skills),
-            )])));
+            app.push(Offer::ready(ReadSkill::new(skills)));
         }
+        sources.push(Arc::new(AppTools::new(app)));
         sources.extend(servers.sources());
         let desks = Arc::new(Desks::default());
         let hub = Arc::new(SessionHub::new(
@@ -223,6 +227,7 @@ impl Agent {
                 spec,
                 state,
                 log: store.log,
+                ceiling: store.ceiling,
                 vault: store.vault,
                 _incarnation: store.incarnation,
                 sandbox,
@@ -491,6 +496,9 @@ impl Agent {
         // What could not be recorded in time is tried once more; what still can't be is said by the runs themselves.
         let _left = tokio::time::timeout(Duration::from_secs(5), self.inner.hub.backlog().flush()).await;
         if let Some(home) = &self.inner.home {
+            if let Err(error) = home.ceiling.drain().await {
+                tracing::warn!(%error, "some of the log could not be written");
+            }
             home.vault.close();
             if let Err(error) = home.log.close() {
                 tracing::warn!(%error, "the log was not closed in order");

@@ -27,6 +27,13 @@ pub enum KeptError {
     Io(io::ErrorKind),
 }
 
+fn fault(err: io::Error) -> KeptError {
+    match err.kind() {
+        io::ErrorKind::NotFound => KeptError::NotFound,
+        kind => KeptError::Io(kind),
+    }
+}
+
 /// The folder of all runs' kept output: `<root>/<run>/<id>`, folders 0700, files 0600.
 #[derive(Debug)]
 pub struct KeptFolder {
@@ -61,15 +68,25 @@ impl KeptFolder {
         Ok(KeptFolder { root, used, calls: Mutex::default(), call_bytes_max, agent_bytes_max })
     }
 
+    /// How many bytes one output has; `None` where it is not there (any more).
+    pub fn size(&self, run: &RunId, id: &str) -> Option<u64> {
+        self.open_output(run, id).ok()?.metadata().ok().map(|about| about.len())
+    }
+
     /// Up to `bytes_max` bytes of one output from `offset`; less only at its end.
     ///
     /// # Errors
     /// See [`KeptError`]. An id of another run is not found.
     pub fn read(&self, run: &RunId, id: &str, offset: u64, bytes_max: usize) -> Result<Vec<u8>, KeptError> {
-        let fault = |err: io::Error| match err.kind() {
-            io::ErrorKind::NotFound => KeptError::NotFound,
-            kind => KeptError::Io(kind),
-        };
+        let mut file = self.open_output(run, id)?;
+        file.seek(SeekFrom::Start(offset)).map_err(fault)?;
+        let mut chunk = Vec::new();
+        file.take(bytes_max as u64).read_to_end(&mut chunk).map_err(fault)?;
+        Ok(chunk)
+    }
+
+    /// Opens one output of a run: a regular file right in the run's own folder.
+    fn open_output(&self, run: &RunId, id: &str) -> Result<File, KeptError> {
         if id.len() != 32 || !id.bytes().all(|b| b.is_ascii_hexdigit()) {
             return Err(KeptError::NotFound);
         }
@@ -77,14 +94,8 @@ impl KeptFolder {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened =
             rustix::fs::openat(&folder, id, flags, Mode::empty()).map_err(|err| fault(err.into()))?;
-        let mut file = File::from(opened);
-        if !file.metadata().map_err(fault)?.is_file() {
-            return Err(KeptError::NotFound);
-        }
-        file.seek(SeekFrom::Start(offset)).map_err(fault)?;
-        let mut chunk = Vec::new();
-        file.take(bytes_max as u64).read_to_end(&mut chunk).map_err(fault)?;
-        Ok(chunk)
+        let file = File::from(opened);
+        if file.metadata().map_err(fault)?.is_file() { Ok(file) } else { Err(KeptError::NotFound) }
     }
 
     /// Removes all output of a run; the agent's bound has that room again.

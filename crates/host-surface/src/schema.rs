@@ -6,7 +6,10 @@ use std::sync::{Arc, OnceLock};
 /// A schema with its compiled form, which is made on first use and shared by clones.
 #[derive(Clone)]
 pub struct InputSchema {
+    /// What arguments are checked against.
     schema: Arc<Value>,
+    /// What a model is told: the same without what only a checker needs.
+    shown: Arc<Value>,
     compiled: Arc<OnceLock<Result<jsonschema::Validator, String>>>,
 }
 
@@ -29,12 +32,12 @@ impl InputSchema {
     /// From a schema as a server gave it (JSON Schema, 2020-12 unless it says otherwise). Nothing outside
     /// of it is ever fetched.
     pub fn new(schema: Value) -> Self {
-        InputSchema { schema: Arc::new(schema), compiled: Arc::new(OnceLock::new()) }
+        Self::shared(Arc::new(schema))
     }
 
     /// The same of a schema that is kept elsewhere too.
     pub fn shared(schema: Arc<Value>) -> Self {
-        InputSchema { schema, compiled: Arc::new(OnceLock::new()) }
+        InputSchema { shown: Arc::clone(&schema), schema, compiled: Arc::new(OnceLock::new()) }
     }
 
     /// From a type of ours.
@@ -48,12 +51,15 @@ impl InputSchema {
             map.shift_remove("description");
             map.entry("properties").or_insert_with(|| Value::Object(Default::default()));
         }
-        Self::new(schema)
+        let mut shown = schema.clone();
+        lighten(&mut shown);
+        InputSchema { shown: Arc::new(shown), ..Self::new(schema) }
     }
 
-    /// The schema itself.
+    /// The schema as a model is told it. One of a server is whole; one of ours leaves out that an optional
+    /// field may be `null` too (some models send that, and it is taken) and the width of integers.
     pub fn value(&self) -> &Arc<Value> {
-        &self.schema
+        &self.shown
     }
 
     /// Whether the schema can be used at all; the error says why not.
@@ -99,6 +105,33 @@ impl InputSchema {
     }
 }
 
+/// Takes out of a generated schema what costs a prompt its room and tells a model nothing.
+fn lighten(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            if let Some(Value::Array(kinds)) = map.get("type")
+                && let [kind, null] = kinds.as_slice()
+                && null == "null"
+            {
+                let kind = kind.clone();
+                map.insert("type".to_owned(), kind);
+            }
+            if map.get("default") == Some(&Value::Null) {
+                map.shift_remove("default");
+            }
+            if map.get("type").is_some_and(|kind| kind == "integer") {
+                map.shift_remove("format");
+                if map.get("minimum") == Some(&Value::from(0)) {
+                    map.shift_remove("minimum");
+                }
+            }
+            map.values_mut().for_each(lighten);
+        }
+        Value::Array(items) => items.iter_mut().for_each(lighten),
+        _ => {}
+    }
+}
+
 /// `/edits/0/old_string` as `edits[0].old_string`.
 fn dotted(pointer: &str) -> String {
     let mut out = String::new();
@@ -135,6 +168,25 @@ mod tests {
         assert!(problems[0].expected.contains("old"), "{problems:?}");
         let problems = schema.check(&json!({"edit":[]})).unwrap_err();
         assert!(problems[0].expected.contains("edit"), "{problems:?}");
+    }
+
+    #[derive(schemars::JsonSchema)]
+    #[allow(dead_code, reason = "only its schema is looked at")]
+    struct Light {
+        /// How many.
+        n: Option<u32>,
+        type_: Option<Vec<i64>>,
+    }
+
+    // TOO-8: what is shown is shorter, what is checked is not.
+    #[test]
+    fn a_model_is_told_less_than_the_checker_knows() {
+        let schema = InputSchema::of::<Light>();
+        let shown = schema.value().to_string();
+        assert!(!shown.contains("null") && !shown.contains("uint32"), "{shown}");
+        assert!(shown.contains("How many."), "{shown}");
+        assert!(schema.check(&json!({"n": null})).is_ok());
+        assert!(schema.check(&json!({"n": -1})).is_err());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! From settings to parts: one file for each part of the host.
 
 pub(crate) mod governance;
+pub(crate) mod history;
 pub(crate) mod models;
 pub(crate) mod prompt;
 pub(crate) mod sandbox;

@@ -5,6 +5,7 @@ use crate::state::StateFolder;
 use host_config::AgentSpec;
 use host_config::environment::Environment;
 use host_config::spec::host::Durability as SpecDurability;
+use host_history::CeilingLog;
 use host_ports::log::{Log, Recorder};
 use host_redact::Redactor;
 use host_store::{Durability, EventLog, Incarnation, OpenError, OpenOptions, PromptVault};
@@ -17,6 +18,8 @@ pub(crate) struct Store {
     pub(crate) vault: Arc<PromptVault>,
     pub(crate) incarnation: Incarnation,
     pub(crate) recorder: Recorder,
+    /// The log as runs write it: they wait a bounded time for what may come later (HIS-2).
+    pub(crate) ceiling: Arc<CeilingLog>,
 }
 
 impl Store {
@@ -33,12 +36,13 @@ impl Store {
         let vault = PromptVault::open(&dir, durability).map_err(|error| unusable(&error))?;
         let incarnation = Incarnation::take(&dir).map_err(|error| unusable(&error))?;
         let log = Arc::new(log);
+        let ceiling = Arc::new(CeilingLog::new(Arc::clone(&log) as Arc<dyn Log>));
         let recorder = Recorder::new(
-            Arc::clone(&log) as Arc<dyn Log>,
+            Arc::clone(&ceiling) as Arc<dyn Log>,
             Arc::new(redactor(spec, env)),
             Arc::new(SystemClock),
         );
-        Ok(Store { log, vault: Arc::new(vault), incarnation, recorder })
+        Ok(Store { log, vault: Arc::new(vault), incarnation, recorder, ceiling })
     }
 }
 
