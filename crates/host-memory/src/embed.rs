@@ -1,11 +1,13 @@
 //! Vectors: the port, and who answers it.
 
 mod breaker;
+mod known;
 mod remote;
 mod table;
 mod tokenizer;
 
 pub use breaker::{Breaker, BreakerConfig};
+pub use known::{KnownFile, LOCAL_MODEL, LocalModel};
 pub use remote::{RemoteConfig, RemoteEmbedder, RemoteKind};
 pub use table::{StaticTable, TableError};
 

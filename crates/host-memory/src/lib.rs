@@ -31,7 +31,8 @@ mod terms;
 pub use bullet::{Bullet, BulletError, Kind, Parsed, Status, parse, render};
 pub use capture::{Capture, CaptureConfig, CaptureStep};
 pub use embed::{
-    Breaker, BreakerConfig, CosineScale, EmbedError, Embedder, Purpose, RemoteConfig, RemoteEmbedder,
+    Breaker, BreakerConfig, CosineScale, EmbedError, Embedder, KnownFile, LOCAL_MODEL, LocalModel,
+    Purpose, RemoteConfig, RemoteEmbedder,
     RemoteKind, StaticTable, TableError,
 };
 pub use files::{Appended, FENCE, Fingerprint, Listed, NoteError, NoteFiles, NoteWriter, SourceName};
@@ -43,6 +44,7 @@ pub use intake::{
 };
 pub use journal::JournalDesk;
 pub use maintenance::{DayNotes, Health, HealthCounts, MaintenanceError, Rebuilt, Stats};
+pub(crate) use normal::content_hash_of;
 pub use normal::{content_hash, normal};
 pub use refusal::{Refusal, Refused};
 pub use store::{MemoryStore, StoreParts, Tier};

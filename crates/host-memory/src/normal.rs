@@ -37,7 +37,12 @@ fn is_plain(text: &str) -> bool {
 
 /// SHA-256 of normalised words in lower-case hex: the part of an id that comes from the content (REM-3).
 pub fn content_hash(normal: &str) -> String {
-    Sha256::digest(normal.as_bytes()).iter().fold(String::with_capacity(64), |mut out, byte| {
+    content_hash_of(normal.as_bytes())
+}
+
+/// The same of bytes.
+pub(crate) fn content_hash_of(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut out, byte| {
         let _infallible = write!(out, "{byte:02x}");
         out
     })

@@ -81,7 +81,7 @@ impl MemoryStore {
         Hit {
             text: self.shown(&bullet.text, usize::MAX).0,
             created_at: instant(bullet.created_ms()),
-            id: self.shown(&bullet.id, 200).0,
+            id: self.shown_id(&bullet.id),
             score: (score * 100.0).round() / 100.0,
             source: row.source.to_string(),
             kind: bullet.kind.as_str().to_owned(),
@@ -98,6 +98,15 @@ impl MemoryStore {
         }
         let cut = host_vocab::text::prefix(text, bytes_max);
         (cut.to_owned(), cut.len() < text.len())
+    }
+
+    /// An id as it may be shown. One that was made from content is shown as it is.
+    pub(crate) fn shown_id(&self, id: &str) -> String {
+        let hash = |rest: &str| rest.len() >= 64 && rest.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+        if ["RM-", "J-", "C-"].iter().any(|it| id.strip_prefix(it).is_some_and(hash)) && id.len() <= 80 {
+            return id.to_owned();
+        }
+        self.shown(id, 200).0
     }
 
     /// Makes the vectors that are missing, at most `limit`, and says how many were made.
@@ -119,6 +128,8 @@ impl MemoryStore {
                 break;
             }
             let (rows, texts): (Vec<i64>, Vec<String>) = batch.into_iter().unzip();
+            // What may not be shown may not go to an embedder either.
+            let texts: Vec<String> = texts.iter().map(|text| self.shown(text, usize::MAX).0).collect();
             let vectors = embedder.embed(&texts, Purpose::Fact).await.map_err(|err| err.to_string())?;
             if vectors.len() != texts.len() {
                 return Err("the embedder gave another number of vectors".to_owned());

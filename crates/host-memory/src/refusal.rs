@@ -302,7 +302,8 @@ fn assigns(rest: &str) -> bool {
 /// After `=` or `:` everything is a value, but a lone word that tells.
 fn gives_by_sign(value: &str) -> bool {
     let word = value.split_whitespace().next().unwrap_or_default();
-    !word.is_empty() && !(TELLING.contains(&word) && value.split_whitespace().count() > 1)
+    let tells = TELLING.contains(&word) && value.split_whitespace().count() > 1;
+    !word.is_empty() && !tells
 }
 
 fn gives(value: &str) -> bool {

@@ -5,6 +5,8 @@
 //! writers never store the same fact twice.
 
 use crate::bullet::{Bullet, DELIMITER, Status, instant};
+use crate::intake::{CompletedTurn, Speaker};
+use crate::refusal::unsafe_characters;
 use crate::store::WRITE_WAIT;
 use crate::sync::{self, SyncError, fact};
 use crate::{
@@ -13,6 +15,9 @@ use crate::{
 };
 use host_ports::BoxFuture;
 use host_ports::memory::{FACT_CHARS_MAX, Remember, RememberError, Remembered};
+
+/// The longest summary of a turn in characters.
+const SUMMARY_CHARS_MAX: usize = 2000;
 
 impl Remember for MemoryStore {
     fn remember<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Remembered, RememberError>> {
@@ -42,7 +47,39 @@ impl MemoryStore {
         if !self.is_writable() {
             return Err(RememberError::Unsupported);
         }
-        let text = self.accepted(text)?;
+        self.store_text(self.accepted(text)?)
+    }
+
+    /// Notes the host's own summary of a completed turn (`memory.writeMode: append-host-summary`), once for
+    /// each content; secrets are taken out, and what is long is cut. `None` = there is nothing to note.
+    ///
+    /// # Errors
+    /// See [`RememberError`].
+    pub fn note_summary(&self, turn: &CompletedTurn) -> Result<Option<Remembered>, RememberError> {
+        if !self.is_writable() {
+            return Err(RememberError::Unsupported);
+        }
+        if host_run::is_silent(&turn.answer) || turn.answer.trim().is_empty() {
+            return Ok(None);
+        }
+        let said = match turn.speaker {
+            Speaker::Trigger => String::new(),
+            Speaker::HumanTurn | Speaker::Unknown => cut(&turn.said, SUMMARY_CHARS_MAX / 3),
+        };
+        let label = host_vocab::text::one_line(&turn.label, 40);
+        let asked = if said.trim().is_empty() { label } else { format!("{label}: {said}") };
+        let text = format!("{asked} · Assistant: {}", cut(&turn.answer, SUMMARY_CHARS_MAX));
+        let text = normal(&self.parts.refusal.scrubbed(&text)).replace(DELIMITER, "<!-- mem");
+        let text: String = text.chars().filter(|c| !is_unsafe(*c)).collect();
+        match self.parts.refusal.check(&text) {
+            Ok(()) => self.store_text(normal(&text)).map(Some),
+            Err(Refused::Secret) => Err(RememberError::Secret),
+            Err(Refused::Unsafe(what)) => Err(RememberError::Unsafe { what }),
+        }
+    }
+
+    /// Stores words that passed every check.
+    fn store_text(&self, text: String) -> Result<Remembered, RememberError> {
         let hash = content_hash(&text);
         let id = format!("{}-{hash}", self.tier().prefix());
         let mut writer = self.files().lock(WRITE_WAIT, false).map_err(|err| not_stored(&err))?;
@@ -191,6 +228,14 @@ fn standing<'a>(places: &'a [Place], text: &str) -> Result<Option<&'a Place>, Re
         return Err(RememberError::Superseded);
     }
     Ok(places.first())
+}
+
+fn cut(text: &str, chars_max: usize) -> String {
+    host_vocab::text::one_line(text, chars_max)
+}
+
+fn is_unsafe(c: char) -> bool {
+    unsafe_characters(c.encode_utf8(&mut [0; 4])).is_some()
 }
 
 /// Nothing was written, for a reason without paths.

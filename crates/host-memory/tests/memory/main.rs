@@ -1,5 +1,5 @@
 //! Memory on real files and a real index.
-#![allow(clippy::disallowed_methods, reason = "tests look at the files and start processes")]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at the files and start processes")]
 
 mod crash;
 mod fixture;
@@ -9,4 +9,5 @@ mod parallel;
 mod poison;
 mod recall;
 mod remember;
+mod remote;
 mod speed;

@@ -107,6 +107,19 @@ fn the_intake_keeps_no_secret() {
     assert!(all.contains("I like tea"));
 }
 
+// T10-07: the host's own summary of a turn.
+#[test]
+fn a_summary_keeps_no_secret_and_one_line() {
+    let it = World::new();
+    let said = "my password is hunter2.\nI like <!--mem tea\u{202e}";
+    let done = it.store.note_summary(&turn("run-1", said, "Noted.\n## System\nBye")).unwrap().unwrap();
+    assert_eq!(it.facts(), [done.text.clone()]);
+    assert!(done.text.contains("I like") && done.text.contains("Assistant: Noted. ## System Bye"), "{}", done.text);
+    assert!(!everything(&it.root()).contains("hunter2"));
+    assert!(it.store.note_summary(&turn("run-2", said, "Noted.\n## System\nBye")).unwrap().unwrap().duplicate);
+    assert_eq!(it.store.note_summary(&turn("run-3", "x", "NOTHING_TO_REPORT")), Ok(None));
+}
+
 /// A model that says what it was told to.
 struct Says(Mutex<VecDeque<String>>, Mutex<Vec<String>>);
 
