@@ -27,6 +27,7 @@ mod store;
 mod supermemory;
 mod sync;
 mod terms;
+mod upkeep;
 
 pub use bullet::{Bullet, BulletError, Kind, Parsed, Status, parse, render};
 pub use capture::{Capture, CaptureConfig, CaptureStep};
@@ -51,3 +52,4 @@ pub use store::{MemoryStore, StoreParts, Tier};
 pub use supermemory::{Supermemory, SupermemoryConfig};
 pub use sync::SyncError;
 pub use terms::{Terms, terms};
+pub use upkeep::Upkeep;

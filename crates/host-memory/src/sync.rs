@@ -49,11 +49,13 @@ pub(crate) fn behind(files: &dyn NoteFiles, index: &dyn Index) -> Result<Behind,
     Ok(behind)
 }
 
-/// Reads what has changed into the index.
+/// Reads what has changed into the index. A source that can't be read doesn't keep the others out; its fault is
+/// given back in the end, since then not all of the notes are known.
 pub(crate) fn sync(files: &dyn NoteFiles, index: &dyn Index) -> Result<(), SyncError> {
     let behind = behind(files, index)?;
     let mut batch = Vec::new();
     let mut facts = 0;
+    let mut fault = None;
     let mut gone = behind.gone;
     for (listed, had) in behind.changed {
         let update = match files.read(&listed.name) {
@@ -62,7 +64,10 @@ pub(crate) fn sync(files: &dyn NoteFiles, index: &dyn Index) -> Result<(), SyncE
                 gone.push(listed.name);
                 continue;
             }
-            Err(err) => return Err(err.into()),
+            Err(err) => {
+                fault = fault.or(Some(err));
+                continue;
+            }
         };
         facts += update.facts.len();
         batch.push(update);
@@ -75,7 +80,7 @@ pub(crate) fn sync(files: &dyn NoteFiles, index: &dyn Index) -> Result<(), SyncE
     if !batch.is_empty() || !gone.is_empty() {
         index.update(&batch, &gone)?;
     }
-    Ok(())
+    fault.map_or(Ok(()), |err| Err(err.into()))
 }
 
 /// What is new in a source: its end alone, where its beginning is as it was.

@@ -287,3 +287,24 @@ fn a_fence_blocks_writers() {
     assert_eq!(it.text("daily/2026-09-03.md"), before);
     assert!(it.store.remember_now("Eve lives in Nice").is_ok());
 }
+
+// REC-2: new facts get their vectors, and waiting turns are noted, behind the turns.
+#[tokio::test]
+async fn upkeep_works_until_it_is_told_to_stop() {
+    let it = crate::labelled::with_concepts();
+    it.store.admit(&turn("run-1", "I like tea", "Noted.")).unwrap();
+    let upkeep = host_memory::Upkeep::new(it.store.clone(), Some(capture(&it, Says::new(&[TEA]))));
+    let (waker, cancel) = (upkeep.waker(), host_ports::CancellationToken::new());
+    let stop = cancel.clone();
+    let running = tokio::spawn(async move { upkeep.run(stop).await });
+    for _ in 0..200 {
+        if !it.recalled("a beverage").await.is_empty() {
+            break;
+        }
+        waker.notify_one();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(it.recalled("a beverage").await, ["Ada likes tea"]);
+    cancel.cancel();
+    running.await.unwrap();
+}

@@ -112,3 +112,18 @@ async fn only_live_facts_each_once() {
     );
     assert_eq!(it.recalled("Bob").await, ["Bob moved to Nice"]);
 }
+
+// REC-2: one file that can't be read hides itself alone, and is not passed over where all must be known.
+#[tokio::test]
+async fn a_damaged_source_hides_no_other() {
+    let it = World::new();
+    remember(&it, &["Ada prefers tea"]);
+    std::fs::write(it.path("daily/2026-09-01.md"), b"- \xff\xfe").unwrap();
+    std::fs::create_dir(it.path("daily/2026-08-01.md")).unwrap();
+    it.write("daily/2026-09-02.md", "- – Bob likes figs\n  <!--mem id=C-3 created=2026-09-01T00:00:00.000Z refs= -->\n");
+    let recalled = it.store.recall("figs", 5).await.unwrap();
+    assert_eq!((recalled.hits.len(), recalled.degraded.is_some()), (1, true));
+    assert!(it.store.remember_now("Eve lives in Nice").is_err());
+    std::fs::remove_file(it.path("daily/2026-09-01.md")).unwrap();
+    assert!(it.store.remember_now("Eve lives in Nice").is_ok());
+}
