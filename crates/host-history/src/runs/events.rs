@@ -11,6 +11,10 @@ use serde_json::{Map, Value, json};
 /// The longest text of one entry, in bytes.
 const TEXT_BYTES_MAX: usize = 1400;
 
+/// The longest name of a tool, in bytes, and how many of them an answer shows.
+const NAME_BYTES_MAX: usize = 100;
+const NAMES_MAX: usize = 24;
+
 /// The entry of a timeline; `None` for what is not shown there.
 pub(super) fn entry(event: &StoredEvent, view: &View) -> Option<Value> {
     let fact = event.fact.as_ref()?;
@@ -26,7 +30,9 @@ pub(super) fn entry(event: &StoredEvent, view: &View) -> Option<Value> {
             put("model", say(model));
             put("text", say(text));
             if !calls.is_empty() {
-                let names: Vec<Value> = calls.iter().take(64).map(|call| say(&call.name)).collect();
+                let name =
+                    |text: &str| Value::String(view.clipped(text, Omission::Diagnostic, NAME_BYTES_MAX));
+                let names: Vec<Value> = calls.iter().take(NAMES_MAX).map(|call| name(&call.name)).collect();
                 put("calls", names.into());
             }
             put("finish", say(finish));

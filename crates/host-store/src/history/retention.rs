@@ -3,6 +3,7 @@
 
 use super::checkpoint;
 use crate::append;
+use crate::connection;
 use crate::failure::Failure;
 use crate::log::EventLog;
 use crate::store_core::Core;
@@ -91,6 +92,8 @@ impl EventLog {
                 break;
             }
             report.events += removed;
+            // What was freed goes back to the file system, a part at a time.
+            self.core().write(|conn| Ok(connection::pragma(conn, "PRAGMA incremental_vacuum(256)")?))?;
         }
         // The index follows the log's horizon by itself.
         while self.index_more()? {}

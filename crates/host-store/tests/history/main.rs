@@ -8,9 +8,11 @@
 
 mod audit;
 mod calls;
+mod forms;
 mod measure;
 mod past;
 mod people;
 mod retention;
 mod runs;
+mod secrets;
 mod words;
