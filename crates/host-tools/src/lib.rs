@@ -15,6 +15,9 @@ mod node_repl;
 mod read;
 mod search;
 mod shape;
+mod web;
+mod web_fetch;
+mod web_search;
 mod write;
 
 mod memory_journal;
@@ -48,6 +51,11 @@ pub use grep::GrepTool;
 pub use list_dir::ListDirTool;
 pub use node_repl::NodeReplTool;
 pub use read::ReadTool;
+pub use web::{HostRule, WebReach, WebTools};
+pub use web_fetch::{RenderCeiling, WebFetchLimits, WebFetchSettings, WebFetchTool};
+pub use web_search::{
+    EndpointError, SearchEngine, WebSearchLimits, WebSearchSettings, WebSearchTool, searxng_endpoint,
+};
 pub use write::WriteTool;
 
 /// What the built-in tools need of the world.

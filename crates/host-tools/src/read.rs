@@ -6,7 +6,7 @@ mod code_outline;
 mod media;
 mod notebook;
 mod outline;
-mod pdf;
+pub(crate) mod pdf;
 mod window;
 
 use crate::file_access::{READ_CODES, blocking, counted, failed, failed_with_hint, is_binary};

@@ -27,16 +27,26 @@ pub(super) fn read(opened: &mut OpenedFile, input: &ReadInput) -> Result<ToolOut
             format!("{} is a PDF of {} bytes; {why}", opened.shown, opened.bytes),
         )
     };
-    // Other people's files through other people's parser: what breaks in it is the file's fault, not ours.
-    let pages = catch_unwind(AssertUnwindSafe(|| pages(&content))).unwrap_or(None);
-    let Some((text, count)) = pages else {
+    let Some((text, count)) = text_of(&content) else {
         return Err(unreadable("it is broken, encrypted, or of a form that can't be taken apart"));
     };
-    if text.lines().all(|line| line.is_empty() || line.starts_with("--- page ")) {
+    if !has_text(&text) {
         let why = format!("its {} hold no text (perhaps scanned pictures)", counted(count, "page"));
         return Err(unreadable(&why));
     }
     Ok(whole_text(opened, text.as_bytes(), input))
+}
+
+/// The text of all pages, each under a line with its number, and how many pages there are. `None` = it is
+/// broken, encrypted, or of a form that can't be taken apart.
+pub(crate) fn text_of(content: &[u8]) -> Option<(String, usize)> {
+    // Other people's files through other people's parser: what breaks in it is the file's fault, not ours.
+    catch_unwind(AssertUnwindSafe(|| pages(content))).unwrap_or(None)
+}
+
+/// Whether there is more in such a text than the numbers of its pages.
+pub(crate) fn has_text(text: &str) -> bool {
+    !text.lines().all(|line| line.is_empty() || line.starts_with("--- page "))
 }
 
 fn pages(content: &[u8]) -> Option<(String, usize)> {

@@ -1,0 +1,64 @@
+//! Where the web tools may go: the sandbox's network policy, as they see it (TOO-4).
+
+use std::sync::Arc;
+use url::Url;
+
+/// Says of a host, as a URL writes it, whether it is on the list.
+pub trait HostRule: Send + Sync {
+    /// Whether it is.
+    fn admits(&self, host: &str) -> bool;
+}
+
+/// The network policy (`sandbox.network`). It governs the web tools whether or not commands are confined,
+/// since the host itself sends these requests.
+#[derive(Clone)]
+pub enum WebReach {
+    /// Nowhere.
+    None,
+    /// To a search service on this machine alone.
+    Localhost,
+    /// To the hosts of a list.
+    Allowlist(Arc<dyn HostRule>),
+    /// To every public address.
+    All,
+}
+
+impl WebReach {
+    /// Whether a page of this host may be fetched.
+    pub fn admits(&self, url: &Url) -> bool {
+        match self {
+            WebReach::None | WebReach::Localhost => false,
+            WebReach::Allowlist(list) => url.host_str().is_some_and(|host| list.admits(bare(host))),
+            WebReach::All => true,
+        }
+    }
+
+    /// Whether a search service at this address may be asked; a local one has been checked to be local.
+    pub fn admits_service(&self, url: &Url, is_local: bool) -> bool {
+        match self {
+            WebReach::Localhost => is_local,
+            other => other.admits(url),
+        }
+    }
+
+    /// The setting's word.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            WebReach::None => "none",
+            WebReach::Localhost => "localhost",
+            WebReach::Allowlist(_) => "allowlist",
+            WebReach::All => "all",
+        }
+    }
+}
+
+impl std::fmt::Debug for WebReach {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A host without the brackets of IPv6.
+fn bare(host: &str) -> &str {
+    host.trim_start_matches('[').trim_end_matches(']')
+}
