@@ -12,6 +12,7 @@ use host_turn::Turn;
 use host_vocab::{ConversationId, RunId};
 use serde_json::json;
 use std::error::Error;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -41,7 +42,9 @@ async fn embedded() -> Result<(), Box<dyn Error>> {
     };
 
     // The environment is read once, here, and passed down; nothing below looks at it.
-    let env = std::env::vars().collect();
+    let utf8 =
+        |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    let env = std::env::vars_os().filter_map(utf8).collect();
     let loaded = load_agent(&Whereabouts { folder, config: None, env_file: None, env });
     // Loading never fails. What is wrong comes as findings, each with its place and a hint; the fatal ones make
     // `Agent::open` refuse.

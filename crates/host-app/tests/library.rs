@@ -1,4 +1,5 @@
 //! The host as a library: an agent of a program's own parts (LIB-1).
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use host_app::{Agent, AgentBuilder, BuildError, People, SystemClock};
 use host_event::Fact;
