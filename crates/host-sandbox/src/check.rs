@@ -109,12 +109,12 @@ impl<'a> Trial<'a> {
         let scratch = Scratch::make(&inner.environment.tmpdir).map_err(unusable)?;
         let folder = std::fs::canonicalize(scratch.path()).map_err(unusable)?;
         let workspace = folder.join("workspace");
-        std::fs::create_dir(&workspace)
+        std::fs::create_dir_all(workspace.join("sub"))
             .and_then(|()| std::fs::write(workspace.join("inside"), "inside"))
             .and_then(|()| std::fs::write(workspace.join(".env"), "A=1"))
             .and_then(|()| std::fs::write(folder.join("secret"), "secret"))
             .and_then(|()| match Become::owner_of(&inner.policy.workspace) {
-                Some(user) => user.given(&folder).and_then(|()| user.given(&workspace)),
+                Some(user) => user.given_all(&[&folder, &workspace, &workspace.join("sub")]),
                 None => Ok(()),
             })
             .map_err(unusable)?;
@@ -153,8 +153,8 @@ impl<'a> Trial<'a> {
     fn files(&mut self) {
         let result = self.run("cat inside");
         self.row("a file inside a root can be read", result, |text| text == "inside");
-        let result = self.run("echo made > made; cat made");
-        let there = self.policy.workspace.join("made").exists();
+        let result = self.run("echo made > sub/made; cat sub/made");
+        let there = self.policy.workspace.join("sub/made").exists();
         self.row("a file inside a writable root can be written", result, |text| text == "made" && there);
         let result = self.run("cat ../secret 2>/dev/null; echo end");
         self.row("a secret beside the workspace can't be read", result, |text| text == "end");

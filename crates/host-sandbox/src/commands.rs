@@ -106,9 +106,13 @@ fn run(inner: &Inner, spec: CommandSpec, stop: &OwnedFd) -> CommandOutcome {
     let mut capture = Capture::new(spec.output, keep);
     let deadline = begun + spec.timeout;
     let collected = collect(&mut started.tree, &spec.stdin, deadline, stop, &mut capture);
+    let guarded = std::mem::take(&mut started.after.guarded);
     let violations = started.after.protected.finish(&quarantine);
     let captured = capture.finish();
     let mut outcome = judge(&collected, captured, &program, spec.timeout, started.engine);
+    if outcome.code == CommandCode::NonzeroExit && outcome.stderr.contains("Permission denied") {
+        outcome.message.push_str(&guarded_note(&guarded));
+    }
     if !violations.is_empty() {
         let list: Vec<String> = violations
             .iter()
@@ -125,6 +129,17 @@ fn run(inner: &Inner, spec: CommandSpec, stop: &OwnedFd) -> CommandOutcome {
     }
     outcome.duration = begun.elapsed();
     outcome
+}
+
+/// Why something may have been refused that the roots allow; nothing where nothing is guarded.
+fn guarded_note(guarded: &[PathBuf]) -> String {
+    let Some(first) = guarded.first() else { return String::new() };
+    let more = if guarded.len() > 1 { " and other folders" } else { "" };
+    format!(
+        "; sandbox.filesystem.denyWrite: under Landlock nothing can be made, renamed or removed directly in {}{more}, \
+         where a protected name is or could be; use a subfolder that exists, or install bubblewrap",
+        first.display()
+    )
 }
 
 /// The last check before the kernel's own; tools have better words for their users.

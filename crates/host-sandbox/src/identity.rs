@@ -39,6 +39,11 @@ impl Become {
         std::os::unix::fs::chown(fresh, Some(self.uid), Some(self.gid))
     }
 
+    /// The same for several things.
+    pub(crate) fn given_all(self, fresh: &[&Path]) -> std::io::Result<()> {
+        fresh.iter().try_for_each(|fresh| self.given(fresh))
+    }
+
     /// The first folder on the way to a path that this user may not pass, if there is one.
     pub(crate) fn barred_from(self, path: &Path) -> Option<&Path> {
         path.ancestors().find(|folder| {

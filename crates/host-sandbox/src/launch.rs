@@ -29,6 +29,8 @@ pub(crate) struct Plan {
     pub(crate) wrap: Wrap,
     pub(crate) filter: Option<Filter>,
     pub(crate) files: Option<FileGrants>,
+    /// Folders in which the engine lets nothing be made, for the sake of a protected name.
+    pub(crate) guarded: Vec<PathBuf>,
     pub(crate) scoped: bool,
     pub(crate) forward: Option<Forward>,
 }

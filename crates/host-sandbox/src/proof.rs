@@ -1,6 +1,6 @@
 //! Whether an engine really works on this machine: shown by a small run, not believed (SBX-2).
 
-use crate::engine::{Engine, EngineKind};
+use crate::engine::Engine;
 use crate::identity::Become;
 use crate::policy::SandboxPolicy;
 use crate::run::collect_text;
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// How long a proof may take.
 const PROOF_MAX: Duration = Duration::from_secs(20);
 /// Raised when a proof shows more than the last version's did.
-const PROOF_VERSION: u32 = 2;
+const PROOF_VERSION: u32 = 3;
 
 /// What was proved, in memory and on disk. A failure is never remembered, so that a repair needs no restart.
 pub(crate) struct Proofs {
@@ -77,17 +77,16 @@ fn prove(engine: &dyn Engine, inner: &Inner, user: Option<Become>) -> Result<(),
     let folder =
         std::fs::canonicalize(scratch.path()).map_err(|error| format!("no temporary folder: {error}"))?;
     let (workspace, secret) = (folder.join("workspace"), folder.join("secret"));
-    let made = std::fs::create_dir(&workspace)
+    let made = std::fs::create_dir_all(workspace.join("sub"))
         .and_then(|()| std::fs::write(workspace.join("inside"), "inside\n"))
         .and_then(|()| std::fs::write(&secret, "secret\n"))
-        .and_then(|()| user.map_or(Ok(()), |user| user.given(&folder).and_then(|()| user.given(&workspace))));
+        .and_then(|()| {
+            user.map_or(Ok(()), |user| user.given_all(&[&folder, &workspace, &workspace.join("sub")]))
+        });
     made.map_err(|error| format!("the temporary folder can't be used: {error}"))?;
-    let mut policy = SandboxPolicy::native(&workspace);
-    if engine.kind() != EngineKind::Bubblewrap {
-        policy.deny_write.clear();
-    }
+    let policy = SandboxPolicy::native(&workspace);
     let script =
-        "cat inside; cat ../secret; (: > made) && echo made; (: > ../outside); (: > .env) && echo denied";
+        "cat inside; cat ../secret; (: > sub/made) && echo made; (: > ../outside); (: > .env) && echo denied";
     let spec = ChildSpec {
         argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
         env: BTreeMap::new(),
@@ -101,12 +100,9 @@ fn prove(engine: &dyn Engine, inner: &Inner, user: Option<Become>) -> Result<(),
     })?;
     let said = collect_text(&mut started.tree, PROOF_MAX)?;
     drop(started.after);
-    let expected: &[&str] = match engine.kind() {
-        EngineKind::Bubblewrap => &["inside", "made"],
-        _ => &["inside", "made", "denied"],
-    };
+    let expected = ["inside", "made"];
     // What a child writes to a private folder of its own is no escape; what appears on the machine is.
-    if folder.join("outside").exists() || !workspace.join("made").exists() {
+    if folder.join("outside").exists() || !workspace.join("sub/made").exists() {
         return Err("a small run inside wrote where it may not, or could not write where it may".to_owned());
     }
     let lines: Vec<&str> = said.lines().collect();

@@ -2,7 +2,7 @@
 //! needs to be started under it.
 
 use crate::deny_write::{Patterns, Placeholders, Protected};
-use crate::engine::{Engine, EngineKind, Job, Landlock, Plain, find_bubblewrap, unmet};
+use crate::engine::{Engine, EngineKind, Job, Landlock, Plain, Wrap, find_bubblewrap, unmet};
 use crate::helper::{Helper, HelperError};
 use crate::identity::Become;
 use crate::launch::{Tree, launch};
@@ -85,6 +85,8 @@ pub(crate) struct Started {
 /// What is to be done when the tree is over.
 pub(crate) struct After {
     pub(crate) protected: Protected,
+    /// Folders in which the engine lets nothing be made, for the sake of a protected name.
+    pub(crate) guarded: Vec<PathBuf>,
     _scratch: Option<Scratch>,
     _proxy: Option<ProxySocket>,
 }
@@ -143,6 +145,30 @@ impl Sandbox {
             placeholders,
             proxies: Proxies::new(setup.egress),
         })))
+    }
+
+    /// The engine's own command with the very options of a call, but without our helper: what a measurement
+    /// stands beside. `None` where the engine is not bubblewrap.
+    #[doc(hidden)]
+    pub fn bare_command(&self, argv: &[&str]) -> Option<std::process::Command> {
+        let inner = &self.0;
+        let engine = inner.engine_for(&inner.policy).ok()?;
+        let job = Job {
+            argv: Vec::new(),
+            env: BTreeMap::new(),
+            cwd: inner.policy.workspace.clone(),
+            policy: &inner.policy,
+            identity: Become::owner_of(&inner.policy.workspace),
+            runtime: &inner.runtime,
+            protected: &Protected::default(),
+            hidden: &inner.hidden,
+            proxy: None,
+            helper: &inner.helper,
+        };
+        let Wrap::Bubblewrap { program, options, .. } = engine.plan(job).ok()?.wrap else { return None };
+        let mut command = std::process::Command::new(program);
+        command.args(options).arg("--").args(argv);
+        Some(command)
     }
 
     /// The policy in effect, with its roots resolved.
@@ -224,10 +250,11 @@ impl Inner {
     pub(crate) fn start_with(&self, engine: &dyn Engine, spec: ChildSpec<'_>) -> Result<Started, StartError> {
         let kind = engine.kind();
         let confines = matches!(kind, EngineKind::Bubblewrap | EngineKind::Landlock);
-        let protected = if kind == EngineKind::Bubblewrap && !spec.policy.deny_write.is_empty() {
+        let protected = if confines && !spec.policy.deny_write.is_empty() {
             let patterns = Patterns::parse(&spec.policy.workspace, &spec.policy.deny_write)
                 .map_err(|error| StartError::Sandbox(error.to_string()))?;
-            Protected::prepare(&Arc::new(patterns), &spec.policy.writable, &self.placeholders)
+            let placeholders = (kind == EngineKind::Bubblewrap).then_some(&self.placeholders);
+            Protected::prepare(&Arc::new(patterns), &spec.policy.writable, placeholders)
                 .map_err(StartError::Sandbox)?
         } else {
             Protected::default()
@@ -264,8 +291,13 @@ impl Inner {
                 helper: &self.helper,
             })
             .map_err(StartError::Sandbox)?;
+        let guarded = plan.guarded.clone();
         let tree = launch(plan, &self.helper).map_err(StartError::Os)?;
-        Ok(Started { tree, after: After { protected, _scratch: scratch, _proxy: proxy }, engine: kind })
+        Ok(Started {
+            tree,
+            after: After { protected, guarded, _scratch: scratch, _proxy: proxy },
+            engine: kind,
+        })
     }
 
     /// What every child has in its environment.

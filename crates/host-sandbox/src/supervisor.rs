@@ -72,8 +72,11 @@ pub async fn supervise(what: Supervised) -> Result<SupervisedEnd, SuperviseError
                 backoff = BACKOFF_MIN;
                 continue;
             }
-            // 0 = ended in order; 1 and 2 = a config or usage error that starting again can't mend.
-            Some(code @ 0..=2) => return Ok(SupervisedEnd::Ended(u8::try_from(code).unwrap_or(1))),
+            // 0 = ended in order; 1 and 2 at the first start = a fault that starting again can't mend. Later it
+            // may be a config that is just being written, so it is tried again.
+            Some(code @ 0..=2) if code == 0 || start == 0 => {
+                return Ok(SupervisedEnd::Ended(u8::try_from(code).unwrap_or(1)));
+            }
             _ => {}
         }
         let well = begun.elapsed() >= WELL_AFTER;
@@ -169,6 +172,30 @@ pub fn start_detached(
     }
     // It is meant to outlive us: nobody waits for it here.
     Ok(command.spawn()?.id())
+}
+
+/// Ends a host that does not answer: its supervisor, if it has one, is told to end, so that it doesn't bring
+/// it back; the host itself is killed.
+///
+/// # Errors
+/// Where the operating system refuses.
+pub fn end_silent(pid: u32) -> std::io::Result<()> {
+    let number = i32::try_from(pid).map_err(|_| std::io::ErrorKind::InvalidInput)?;
+    let host = rustix::process::Pid::from_raw(number).ok_or(std::io::ErrorKind::InvalidInput)?;
+    let program = |pid: i32| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+    if let Some(parent) = parent_of(number)
+        && parent > 1
+        && program(parent).is_some_and(|theirs| Some(theirs) == program(number))
+        && let Some(supervisor) = rustix::process::Pid::from_raw(parent)
+    {
+        rustix::process::kill_process(supervisor, rustix::process::Signal::TERM)?;
+    }
+    Ok(rustix::process::kill_process(host, rustix::process::Signal::KILL)?)
+}
+
+fn parent_of(pid: i32) -> Option<i32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Whether a process that this user started is still there.

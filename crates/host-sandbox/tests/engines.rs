@@ -23,7 +23,7 @@ async fn status_and_check_say_what_is_in_effect() {
         (Effective::Native, Some(EngineKind::Bubblewrap)),
         "{status}"
     );
-    assert!(status.engines[1].why.as_ref().expect("not eligible").contains("denyWrite"));
+    assert_eq!(status.engines[1].why, None, "{status}");
     let networks = [
         Network::None,
         Network::Localhost,
@@ -48,22 +48,18 @@ async fn an_engine_that_misses_a_rule_is_not_used() {
     let outcome = agent.sh("echo ran").await;
     assert_eq!((outcome.code, outcome.stdout.as_str()), (CommandCode::SandboxPrepareFailed, ""));
     assert!(
-        outcome.message.contains("denyWrite") && outcome.message.contains("apt-get install bubblewrap"),
+        outcome.message.contains("network.mode localhost")
+            && outcome.message.contains("apt-get install bubblewrap"),
         "{}",
         outcome.message
     );
     assert_eq!(agent.sandbox().status().await.effective, Effective::Blocked);
     assert!(agent.sandbox().blocked().is_some());
-    let agent = Agent::on(
-        &[EngineKind::Landlock],
-        |policy| {
-            landlock(policy);
-            policy.network = Network::Localhost;
-        },
-        |_| {},
-    );
+    let everywhere = |policy: &mut SandboxPolicy| policy.deny_write = vec!["**/*.key".to_owned()];
+    let agent = Agent::on(&[EngineKind::Landlock], everywhere, |_| {});
     let outcome = agent.sh("echo ran").await;
-    assert!(outcome.message.contains("network.mode localhost"), "{}", outcome.message);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (CommandCode::SandboxPrepareFailed, ""));
+    assert!(outcome.message.contains("denyWrite") && outcome.message.contains("**"), "{}", outcome.message);
 }
 
 // SBX-1: the unsafe fallback runs, and every status says so.
@@ -93,6 +89,71 @@ async fn landlock_confines_files_and_closes_the_network() {
     let report = agent.sandbox().check().await;
     assert!(report.passed, "{report}");
     assert_eq!(agent.sh("echo x > made; cat made; echo t > $TMPDIR/t; cat $TMPDIR/t").await.stdout, "x\nt\n");
+}
+
+// SBX-1, SBX-2, QUA-4: denyWrite under an engine that can only allow: existing entries are granted one by one, and
+// no way of writing, replacing or making a protected name is left.
+#[tokio::test]
+async fn landlock_keeps_protected_names_by_granting_around_them() {
+    let agent = Agent::on(&[EngineKind::Landlock], |_| {}, |_| {});
+    let workspace = agent.workspace();
+    for folder in [".git/hooks", ".git/objects", "src"] {
+        std::fs::create_dir_all(workspace.join(folder)).expect("made");
+    }
+    for file in [".env", ".env.local", ".git/config", ".git/HEAD", ".git/hooks/pre-commit", "README", "src/a"]
+    {
+        std::fs::write(workspace.join(file), "old\n").expect("written");
+    }
+    std::fs::hard_link(workspace.join(".env"), workspace.join("other-name")).expect("linked");
+    std::os::unix::fs::symlink(".env", workspace.join("link")).expect("linked");
+    let status = agent.sandbox().status().await;
+    assert_eq!(status.engine, Some(EngineKind::Landlock), "{status}");
+    let outcome = agent
+        .sh(
+            "echo new > README && echo new > src/a && echo new > src/b && mkdir src/d && mv src/b src/d/c && \
+             echo new > .git/objects/o && echo new > .git/HEAD && cat .env && rm -r src/d && echo done",
+        )
+        .await;
+    assert_eq!(outcome.stdout, "old\ndone\n", "{}", outcome.stderr);
+    for attack in [
+        "echo new >> .env",
+        "echo new > link",
+        "echo new > other-name",
+        "rm -f .env",
+        "mv .env src/e",
+        "mv src/a .env",
+        "ln .env src/e && echo new > src/e",
+        "cp src/a .env.production",
+        "mv .env .env.old; echo new > .env",
+        "echo new > .git/hooks/pre-commit",
+        "echo new > .git/hooks/post-commit",
+        "echo new > .git/config",
+        "mv .git g; mkdir .git; echo new > .git/config",
+        "rm -rf .git",
+        "ln -sf ../src .git/hooks",
+        "truncate -s 0 .env",
+        "echo new > made-at-the-top",
+        "cd src && ln ../.git/config c && echo new > c",
+    ] {
+        let outcome = agent.sh(&format!("({attack}) 2>&1 1>/dev/null; false")).await;
+        assert_eq!(outcome.code, CommandCode::NonzeroExit, "{attack}: {}", outcome.message);
+        for file in [".env", ".env.local", ".git/config", ".git/hooks/pre-commit"] {
+            let text = std::fs::read_to_string(workspace.join(file));
+            assert_eq!(text.ok().as_deref(), Some("old\n"), "{attack}: {file}");
+        }
+        for file in [".env.production", ".git/hooks/post-commit", "made-at-the-top"] {
+            assert!(!workspace.join(file).exists(), "{attack}: {file}");
+        }
+    }
+    let outcome = agent.sh("echo new > made-at-the-top").await;
+    assert!(
+        outcome.message.contains("denyWrite") && outcome.message.contains("bubblewrap"),
+        "{}",
+        outcome.message
+    );
+    assert!(outcome.message.contains(&workspace.display().to_string()), "{}", outcome.message);
+    let report = agent.sandbox().check().await;
+    assert!(report.passed, "{report}");
 }
 
 // SBX-2: bounds.

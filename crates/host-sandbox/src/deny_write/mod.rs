@@ -3,6 +3,7 @@
 //! What exists is mounted read-only. A plain name that doesn't exist gets an empty read-only placeholder, which
 //! is removed afterwards. What matches a pattern and is new after the call is moved to quarantine.
 
+mod grants;
 mod patterns;
 mod placeholder;
 mod quarantine;
@@ -13,6 +14,7 @@ pub(crate) use placeholder::Placeholders;
 use patterns::{Found, Scan};
 use placeholder::Placeholder;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,6 +43,7 @@ pub(crate) struct Protected {
     patterns: Option<Arc<Patterns>>,
     writable: Vec<PathBuf>,
     read_only: Vec<PathBuf>,
+    looked: BTreeSet<PathBuf>,
     before: BTreeMap<PathBuf, Identity>,
     placeholders: Vec<Placeholder>,
 }
@@ -55,20 +58,22 @@ pub(crate) struct Violation {
 }
 
 impl Protected {
-    /// Looks at what is there and puts placeholders where they are needed. The error is a sentence.
+    /// Looks at what is there and puts placeholders where they are needed; `None` = the engine lets nothing be
+    /// made beside a protected name, so none are. The error is a sentence.
     pub(crate) fn prepare(
         patterns: &Arc<Patterns>,
         writable: &[PathBuf],
-        placeholders: &Placeholders,
+        placeholders: Option<&Placeholders>,
     ) -> Result<Self, String> {
         let mut protected = Protected {
             patterns: Some(Arc::clone(patterns)),
             writable: writable.to_vec(),
             ..Protected::default()
         };
-        let scan = patterns.scan(writable)?;
+        let mut scan = patterns.scan(writable)?;
+        protected.looked = std::mem::take(&mut scan.looked);
         for name in scan.missing {
-            if let Some(placeholder) = placeholders.put(&name) {
+            if let Some(placeholder) = placeholders.and_then(|all| all.put(&name)) {
                 protected.read_only.push(name.clone());
                 protected.before.extend(Identity::of(&name).map(|identity| (name, identity)));
                 protected.placeholders.push(placeholder);
@@ -76,9 +81,9 @@ impl Protected {
         }
         for found in scan.found {
             let path = found.path().to_path_buf();
-            if placeholders.holds(&path) {
+            if let Some(all) = placeholders.filter(|all| all.holds(&path)) {
                 // Another child's placeholder: it must not go while this child relies on it.
-                protected.placeholders.extend(placeholders.put(&path));
+                protected.placeholders.extend(all.put(&path));
             }
             protected.before.extend(Identity::of(&path).map(|identity| (path.clone(), identity)));
             // A link is protected by what it leads to; itself it can only be watched.

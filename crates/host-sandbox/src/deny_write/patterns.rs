@@ -2,6 +2,7 @@
 
 use crate::policy::PolicyError;
 use globset::{GlobBuilder, GlobMatcher};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The most directory entries that one look may touch.
@@ -41,6 +42,8 @@ pub(super) struct Scan {
     pub(super) found: Vec<Found>,
     /// Plain names that don't exist, in folders that do.
     pub(super) missing: Vec<PathBuf>,
+    /// Folders in which a name matters.
+    pub(super) looked: BTreeSet<PathBuf>,
     entries: usize,
 }
 
@@ -56,6 +59,13 @@ impl Patterns {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Whether a pattern matches at any depth, so that a name matters in every folder.
+    pub(crate) fn at_any_depth(&self) -> bool {
+        self.0
+            .iter()
+            .any(|segments| segments.iter().rev().skip(1).any(|segment| matches!(segment, Segment::AnyDepth)))
     }
 
     /// Whether a name that exists is protected.
@@ -77,6 +87,7 @@ impl Patterns {
         let inside = |path: &Path| roots.iter().any(|root| path.starts_with(root));
         scan.found.retain(|found| inside(found.path()));
         scan.missing.retain(|path| inside(path));
+        scan.looked.retain(|path| inside(path));
         Ok(scan)
     }
 }
@@ -115,6 +126,9 @@ fn plain(part: &str) -> Segment {
 impl Scan {
     fn descend(&mut self, folder: &Path, segments: &[Segment]) -> Result<(), String> {
         let Some((first, rest)) = segments.split_first() else { return Ok(()) };
+        if !(matches!(first, Segment::AnyDepth) && rest.is_empty()) {
+            self.looked.insert(folder.to_path_buf());
+        }
         match first {
             Segment::Plain(name) => self.visit(&folder.join(name), rest, true),
             Segment::Glob(glob) => {

@@ -80,6 +80,7 @@ impl Engine for Bubblewrap {
             },
             filter: Some(Filter { sockets: SocketRule::Usual }),
             files: None,
+            guarded: Vec::new(),
             // With the host's network its abstract sockets would be in reach.
             scoped: shared_network,
             forward,

@@ -64,7 +64,9 @@ impl Engine for Landlock {
         read.extend(["/dev/urandom", "/dev/random", "/dev/zero"].map(PathBuf::from));
         read.extend(PROC.iter().map(|name| Path::new("/proc").join(name)));
         read.extend(job.runtime.folders.iter().chain(&job.policy.readable).cloned());
-        let mut write: Vec<PathBuf> = job.policy.writable.clone();
+        let grants = job.protected.grants(&job.policy.writable)?;
+        read.extend(job.policy.writable.iter().cloned());
+        let mut write: Vec<PathBuf> = grants.write;
         write.extend(["/dev/null", "/dev/full", "/dev/tty"].map(PathBuf::from));
         read.retain(|path| path.exists());
         write.retain(|path| path.exists());
@@ -82,6 +84,7 @@ impl Engine for Landlock {
             wrap: Wrap::Bare,
             filter: Some(Filter { sockets }),
             files: Some(FileGrants { read, write }),
+            guarded: grants.guarded,
             scoped: true,
             forward: None,
         })

@@ -10,7 +10,7 @@ pub(crate) use landlock::Landlock;
 pub(crate) use plain::Plain;
 pub use rule::{Enforcement, Rule, matrix};
 
-use crate::deny_write::Protected;
+use crate::deny_write::{Patterns, Protected};
 use crate::helper::Helper;
 use crate::identity::Become;
 use crate::launch::Plan;
@@ -99,6 +99,12 @@ pub(crate) trait Engine: Send + Sync {
 
 /// The first rule of a policy that an engine doesn't enforce, with the reason.
 pub(crate) fn unmet(kind: EngineKind, policy: &SandboxPolicy) -> Option<(Rule, &'static str)> {
+    let deny_write = Patterns::parse(&policy.workspace, &policy.deny_write);
+    let everywhere = deny_write.is_ok_and(|patterns| patterns.at_any_depth());
+    if kind == EngineKind::Landlock && everywhere && Rule::DenyWrite.needed_by(policy) {
+        let why = "Landlock can only allow, and a pattern with ** before its end could match in every folder";
+        return Some((Rule::DenyWrite, why));
+    }
     Rule::ALL.iter().filter(|rule| rule.needed_by(policy)).find_map(|&rule| match rule.on(kind) {
         Enforcement::No(why) => Some((rule, why)),
         Enforcement::Kernel(_) | Enforcement::Host(_) => None,

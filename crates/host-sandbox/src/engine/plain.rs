@@ -28,6 +28,7 @@ impl Engine for Plain {
             wrap: Wrap::Bare,
             filter: None,
             files: None,
+            guarded: Vec::new(),
             scoped: false,
             forward: None,
         })

@@ -133,9 +133,10 @@ impl Rule {
             (EngineKind::Landlock, rule) => match rule {
                 Rule::ReadableRoots | Rule::WritableRoots => Kernel("Landlock"),
                 Rule::HiddenState => Host("not eligible where the state lies inside a root"),
-                Rule::DenyWrite => {
-                    No("Landlock can only allow: it can't take a name out of a writable folder")
-                }
+                Rule::DenyWrite => Kernel(
+                    "existing entries are granted one by one; in a folder with a protected name nothing is made, \
+                     renamed or removed; no pattern with ** before its end",
+                ),
                 Rule::NetworkNone => Kernel("seccomp refuses every socket"),
                 Rule::NetworkLocalhost => No("Landlock knows ports, not addresses, and no UDP"),
                 Rule::NetworkAllowlist => No("Landlock knows ports, not names, and no UDP"),
