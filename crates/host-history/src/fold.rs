@@ -8,7 +8,6 @@
 use crate::error::HistoryError;
 use crate::limits::{QUERY_BYTES_MAX, QUERY_TERMS_MAX};
 use std::collections::HashSet;
-use std::fmt::Write as _;
 use unicode_normalization::UnicodeNormalization as _;
 
 /// The most grams of one term that are looked up; the text itself decides about the rest.
@@ -54,58 +53,67 @@ pub fn terms(query: &str) -> Result<Vec<String>, HistoryError> {
 /// Grams as the index's tokens: nothing but letters and digits, so that nothing of a query is an operator.
 #[derive(Debug, Default)]
 pub struct Grams {
-    seen: HashSet<[u32; 3]>,
     tokens: String,
 }
 
 impl Grams {
-    /// All grams of a folded text.
+    /// All grams of a folded text, each once.
     pub fn of_text(folded: &str) -> Self {
-        let mut grams = Grams::default();
+        let mut keys: Vec<u64> = Vec::with_capacity(folded.len());
+        let mut letters: Vec<char> = Vec::new();
         for word in folded.split_whitespace() {
-            let letters: Vec<char> = word.chars().collect();
+            letters.clear();
+            letters.extend(word.chars());
             for (at, letter) in letters.iter().enumerate() {
-                grams.push(&[*letter]);
+                keys.push(key(&[*letter]));
                 if let Some(pair) = letters.get(at..at + 2) {
-                    grams.push(pair);
+                    keys.push(key(pair));
                 }
                 if let Some(three) = letters.get(at..at + 3)
                     && !three.iter().copied().any(is_unspaced)
                 {
-                    grams.push(three);
+                    keys.push(key(three));
                 }
             }
         }
-        grams
+        Self::of_keys(keys)
     }
 
     /// The grams that a text must have to hold a folded term.
     pub fn of_term(term: &str) -> Self {
         let letters: Vec<char> = term.chars().collect();
-        let mut needed: Vec<&[char]> = Vec::new();
+        let mut needed: Vec<u64> = Vec::new();
         match letters.len() {
             0 => {}
-            1 | 2 => needed.push(&letters),
+            1 | 2 => needed.push(key(&letters)),
             _ => {
                 for (at, three) in letters.windows(3).enumerate() {
                     if !three.iter().copied().any(is_unspaced) {
-                        needed.push(three);
+                        needed.push(key(three));
                         continue;
                     }
-                    needed.push(&letters[at..at + 2]);
+                    needed.push(key(&letters[at..at + 2]));
                     if at + 3 == letters.len() {
-                        needed.push(&letters[at + 1..]);
+                        needed.push(key(&letters[at + 1..]));
                     }
                 }
             }
         }
         let step = needed.len().div_ceil(TERM_GRAMS_MAX).max(1);
-        let mut grams = Grams::default();
-        needed.iter().step_by(step).for_each(|gram| grams.push(gram));
+        Self::of_keys(needed.into_iter().step_by(step).collect())
+    }
+
+    fn of_keys(mut keys: Vec<u64>) -> Self {
+        keys.sort_unstable();
+        keys.dedup();
+        let mut grams = Grams { tokens: String::with_capacity(keys.len() * 9) };
+        for key in keys {
+            grams.push(key);
+        }
         grams
     }
 
-    /// Adds a token of another kind; a prefix letter that no gram begins with keeps them apart.
+    /// Adds a token of another kind; a first letter that no gram begins with keeps them apart.
     pub fn push_token(&mut self, token: &str) {
         if !self.tokens.is_empty() {
             self.tokens.push(' ');
@@ -118,20 +126,34 @@ impl Grams {
         &self.tokens
     }
 
-    fn push(&mut self, letters: &[char]) {
-        let mut key = [u32::MAX; 3];
-        letters.iter().zip(key.iter_mut()).for_each(|(letter, slot)| *slot = u32::from(*letter));
-        if !self.seen.insert(key) {
-            return;
-        }
+    /// The letters in hexadecimal, with a `g` between, which is no such digit.
+    fn push(&mut self, key: u64) {
         if !self.tokens.is_empty() {
             self.tokens.push(' ');
         }
-        for (at, letter) in letters.iter().enumerate() {
-            // Writing into a text can't fail. The `g` keeps the letters apart and is no hexadecimal digit.
-            let _ = write!(self.tokens, "{}{:x}", if at == 0 { "" } else { "g" }, u32::from(*letter));
+        let mut first = true;
+        for shift in [2 * LETTER_BITS, LETTER_BITS, 0] {
+            let field = (key >> shift) & ((1 << LETTER_BITS) - 1);
+            let Some(letter) = field.checked_sub(1) else { continue };
+            if !first {
+                self.tokens.push('g');
+            }
+            first = false;
+            let digits = (64 - letter.leading_zeros()).div_ceil(4).max(1);
+            for digit in (0..digits).rev() {
+                let value = u32::try_from((letter >> (digit * 4)) & 0xf).unwrap_or(0);
+                self.tokens.extend(char::from_digit(value, 16));
+            }
         }
     }
+}
+
+/// Enough for every letter there is, and one more for none.
+const LETTER_BITS: u32 = 21;
+
+/// Up to three letters as a number; no two grams have the same.
+fn key(letters: &[char]) -> u64 {
+    letters.iter().fold(0, |key, letter| (key << LETTER_BITS) | (u64::from(u32::from(*letter)) + 1))
 }
 
 /// Whether a letter belongs to a script that writes without spaces between words.

@@ -81,10 +81,7 @@ impl Recording {
         if let Some(newer) = events.iter().find(|event| event.fact.is_none()) {
             return Err(ReplayError::Newer(newer.seq));
         }
-        let begun = events.iter().find_map(|event| match &event.fact {
-            Some(Fact::RunStarted { .. }) => Some(event),
-            _ => None,
-        });
+        let begun = events.iter().find(|event| matches!(event.fact, Some(Fact::RunStarted { .. })));
         let begun = begun.ok_or(ReplayError::NoBeginning)?;
         let Some(Fact::RunStarted {
             source,

@@ -35,6 +35,30 @@ use rusqlite::params;
 /// The most events of one read.
 const EVENTS_MAX: usize = 10_000;
 
+impl EventLog {
+    /// The events behind `after_seq` in order, at most `events_max` (up to 10,000): for exports and audits.
+    /// Blocks.
+    ///
+    /// # Errors
+    /// See [`LogError`].
+    pub fn events_after(&self, after_seq: u64, events_max: usize) -> Result<Vec<StoredEvent>, LogError> {
+        let columns = row::COLUMNS;
+        let after = i64::try_from(after_seq).unwrap_or(i64::MAX);
+        let max = i64::try_from(events_max.min(EVENTS_MAX)).unwrap_or(0);
+        self.core().read(|conn| {
+            let mut events = conn.prepare_cached(&format!(
+                "SELECT {columns} FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2"
+            ))?;
+            let mut rows = events.query(params![after, max])?;
+            let mut found = Vec::new();
+            while let Some(event) = rows.next()? {
+                found.push(row::stored(event)?);
+            }
+            Ok(found)
+        })
+    }
+}
+
 impl HistoryStore for EventLog {
     fn list_runs(&self, query: &RunListQuery) -> Result<Vec<RunRow>, LogError> {
         self.on_index(|index| run_queries::list(index, query))

@@ -119,6 +119,10 @@ impl Index for MemoryIndex {
         self.with(|open| facts::sources(&open.conn))
     }
 
+    fn source(&self, name: &SourceName) -> Result<Option<IndexedSource>, IndexError> {
+        self.with(|open| facts::source(&open.conn, name))
+    }
+
     fn update(&self, updates: &[SourceUpdate], gone: &[SourceName]) -> Result<(), IndexError> {
         self.with(|open| transaction(&open.conn, || facts::update(&open.conn, updates, gone)))
     }

@@ -95,16 +95,18 @@ impl CallViews {
 }
 
 fn navigation(search: &Search, calls: &[CallRow], next: Option<&str>) -> Navigation {
-    let mut navigation = Navigation::default();
-    navigation.guidance = match (calls.is_empty(), search.runs.is_empty()) {
-        (true, false) => "No retained call of these runs fits. Do not broaden this search to other runs or \
+    let guidance = match (calls.is_empty(), search.runs.is_empty()) {
+        (true, false) => {
+            "No retained call of these runs fits. Do not broaden this search to other runs or \
                           conversations: that these have none is the answer."
-            .to_owned(),
-        (true, true) => "No completed earlier call of this conversation fits.".to_owned(),
-        (false, _) => "Completed earlier calls, newest first. A preview does not stand in for its record: read the \
+        }
+        (true, true) => "No completed earlier call of this conversation fits.",
+        (false, _) => {
+            "Completed earlier calls, newest first. A preview does not stand in for its record: read the \
                        result whole, and the invocation where its arguments matter. Nothing is run again by reading."
-            .to_owned(),
+        }
     };
+    let mut navigation = Navigation { guidance: guidance.to_owned(), ..Navigation::default() };
     for call in calls {
         if let Some(result) = &call.result {
             navigation.next_actions.push(get(result, search.isolated, "read what came of it"));

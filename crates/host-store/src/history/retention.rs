@@ -114,7 +114,7 @@ impl EventLog {
                 (by_age(conn, policy, now_ms)?, Removal::Age),
                 (by_count(conn, policy)?, Removal::Count),
             ];
-            cuts.extend(calls.map(|(seq, reason)| (seq, reason)));
+            cuts.extend(calls);
             let Some((mut cut, reason)) = cuts.into_iter().max_by_key(|(cut, _)| *cut) else {
                 return Ok(None);
             };

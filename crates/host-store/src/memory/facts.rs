@@ -20,23 +20,24 @@ pub(super) fn sum(text: &str) -> i64 {
     i64::from_le_bytes(first)
 }
 
+const SOURCE: &str = "SELECT name, bytes, modified_ns, inode, read_bytes, sum FROM sources";
+
 pub(super) fn sources(conn: &Connection) -> rusqlite::Result<Vec<IndexedSource>> {
-    let mut find =
-        conn.prepare_cached("SELECT name, bytes, modified_ns, inode, read_bytes, sum FROM sources")?;
-    let rows = find.query_map([], |row| {
-        let signed = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);
-        Ok(SourceName::parse(&row.get::<_, String>(0)?).map(|name| IndexedSource {
-            name,
-            fingerprint: Fingerprint {
-                bytes: signed(1).unwrap_or(0),
-                modified_ns: row.get(2).unwrap_or(0),
-                inode: signed(3).unwrap_or(0),
-            },
-            read_bytes: signed(4).unwrap_or(0),
-            sum: signed(5).unwrap_or(0),
-        }))
-    })?;
+    let mut find = conn.prepare_cached(SOURCE)?;
+    let rows = find.query_map([], indexed)?;
     rows.filter_map(Result::transpose).collect()
+}
+
+pub(super) fn source(conn: &Connection, name: &SourceName) -> rusqlite::Result<Option<IndexedSource>> {
+    let mut find = conn.prepare_cached(&format!("{SOURCE} WHERE name = ?1"))?;
+    find.query_row([name.to_string()], indexed).optional().map(Option::flatten)
+}
+
+fn indexed(row: &Row<'_>) -> rusqlite::Result<Option<IndexedSource>> {
+    let signed = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);
+    let Some(name) = SourceName::parse(row.get_ref(0)?.as_str()?) else { return Ok(None) };
+    let fingerprint = Fingerprint { bytes: signed(1)?, modified_ns: row.get(2)?, inode: signed(3)? };
+    Ok(Some(IndexedSource { name, fingerprint, read_bytes: signed(4)?, sum: signed(5)? }))
 }
 
 pub(super) fn update(
