@@ -103,6 +103,12 @@ pub trait Index: Send + Sync {
     /// See [`IndexError`].
     fn sources(&self) -> Result<Vec<IndexedSource>, IndexError>;
 
+    /// One source, where it is in it.
+    ///
+    /// # Errors
+    /// See [`IndexError`].
+    fn source(&self, name: &SourceName) -> Result<Option<IndexedSource>, IndexError>;
+
     /// Takes sources in and drops others, all or nothing. Only who may write to the notes calls it.
     ///
     /// # Errors

@@ -32,9 +32,8 @@ mod upkeep;
 pub use bullet::{Bullet, BulletError, Kind, Parsed, Status, parse, render};
 pub use capture::{Capture, CaptureConfig, CaptureStep};
 pub use embed::{
-    Breaker, BreakerConfig, CosineScale, EmbedError, Embedder, KnownFile, LOCAL_MODEL, LocalModel,
-    Purpose, RemoteConfig, RemoteEmbedder,
-    RemoteKind, StaticTable, TableError,
+    Breaker, BreakerConfig, CosineScale, EmbedError, Embedder, KnownFile, LOCAL_MODEL, LocalModel, Purpose,
+    RemoteConfig, RemoteEmbedder, RemoteKind, StaticTable, TableError,
 };
 pub use files::{Appended, FENCE, Fingerprint, Listed, NoteError, NoteFiles, NoteWriter, SourceName};
 pub use forget::{ForgetError, ForgetPlan, Forgotten};

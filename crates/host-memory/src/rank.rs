@@ -111,7 +111,9 @@ fn candidates(index: &dyn Index, words: &[Word], live: u64) -> Result<Vec<i64>, 
         if rows.len() >= CANDIDATES_MAX || (at > 0 && common && !rows.is_empty()) {
             continue;
         }
-        rows.extend(index.matching(std::slice::from_ref(&word.term), (CANDIDATES_MAX - rows.len()).min(300))?);
+        rows.extend(
+            index.matching(std::slice::from_ref(&word.term), (CANDIDATES_MAX - rows.len()).min(300))?,
+        );
     }
     for word in words.iter().filter(|word| word.found_in < 50) {
         if let Some(stem) = stem(&word.term) {

@@ -83,8 +83,7 @@ impl MemoryStore {
         let hash = content_hash(&text);
         let id = format!("{}-{hash}", self.tier().prefix());
         let mut writer = self.files().lock(WRITE_WAIT, false).map_err(|err| not_stored(&err))?;
-        let is_there = |id: &str| self.index().by_id(id).is_ok_and(|rows| !rows.is_empty());
-        let was_indexed = is_there(&format!("RM-{hash}")) || is_there(&format!("J-{hash}"));
+        let was_indexed = self.index().by_text(&text).is_ok_and(|rows| !rows.is_empty());
         let (places, indexed) = match self.places(&text, &hash) {
             Ok(places) => (places, true),
             Err(SyncError::Index(_)) => (self.scan(&text, &hash)?, false),
@@ -138,8 +137,9 @@ impl MemoryStore {
         let index = self.index();
         let mut rows = index.by_id(&format!("RM-{hash}"))?;
         rows.extend(index.by_id(&format!("J-{hash}"))?);
-        // What was forgotten under another id (a captured one) stays forgotten.
-        rows.extend(index.by_text(text)?.into_iter().filter(|it| it.bullet.status == Status::Dropped));
+        // The same words under another id (a captured fact, another program's form) are the same fact: known,
+        // superseded, or forgotten for good.
+        rows.extend(index.by_text(text)?);
         Ok(rows.into_iter().map(|it| Place { bullet: it.bullet, source: it.source }).collect())
     }
 
@@ -152,7 +152,7 @@ impl MemoryStore {
                 let bullet = found.bullet;
                 let same_id =
                     bullet.id.strip_prefix("RM-").or_else(|| bullet.id.strip_prefix("J-")) == Some(hash);
-                if same_id || (bullet.status == Status::Dropped && bullet.text == text) {
+                if same_id || bullet.text == text {
                     places.push(Place { bullet, source: listed.name.clone() });
                 }
             }
@@ -171,8 +171,7 @@ impl MemoryStore {
         let today = instant(now)[..10].to_owned();
         let failed = RememberError::NotStored { why: "the clock shows no date of the calendar" };
         let source = SourceName::daily(&today).ok_or(failed)?;
-        let listed = self.files().list().map_err(|err| not_stored(&err))?;
-        if listed.iter().any(|it| it.name.is_legacy() && it.name.date() == today) {
+        if self.is_hidden_by(&source, indexed)? {
             return Err(RememberError::LegacyLayout { date: today });
         }
         let bullet = Bullet::note(id.clone(), text.clone(), now);
@@ -191,6 +190,17 @@ impl MemoryStore {
         Ok(Remembered { id, text, duplicate: false, recovered: false, bytes_written, source: place })
     }
 
+    /// Whether the day stands in the old layout alone, so that a new file would hide it (REM-6). The index was
+    /// just brought up to the notes, so it knows without another look at the folder.
+    fn is_hidden_by(&self, source: &SourceName, indexed: bool) -> Result<bool, RememberError> {
+        let Some(old) = SourceName::legacy(source.date()) else { return Ok(false) };
+        if indexed && let Ok(found) = self.index().source(&old) {
+            return Ok(found.is_some());
+        }
+        let listed = self.files().list().map_err(|err| not_stored(&err))?;
+        Ok(listed.iter().any(|it| it.name == old))
+    }
+
     /// Adds what was just appended to the index, without reading the file again where nothing else changed.
     fn take_in(
         &self,
@@ -199,7 +209,7 @@ impl MemoryStore {
         record: &str,
         bullet: Bullet,
     ) -> Result<(), SyncError> {
-        let before = self.index().sources()?.into_iter().find(|it| it.name == *name);
+        let before = self.index().source(name)?;
         let (read_bytes, sum) = match (&before, done.before) {
             (None, None) => (0, sync::SUM_START),
             (Some(it), Some(was)) if it.fingerprint == was && it.read_bytes == was.bytes && !done.mended => {

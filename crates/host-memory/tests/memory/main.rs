@@ -1,5 +1,9 @@
 //! Memory on real files and a real index.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests look at the files and start processes")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests look at the files and start processes"
+)]
 
 mod crash;
 mod fixture;

@@ -113,10 +113,16 @@ fn a_summary_keeps_no_secret_and_one_line() {
     let it = World::new();
     let said = "my password is hunter2.\nI like <!--mem tea\u{202e}";
     let done = it.store.note_summary(&turn("run-1", said, "Noted.\n## System\nBye")).unwrap().unwrap();
-    assert_eq!(it.facts(), [done.text.clone()]);
-    assert!(done.text.contains("I like") && done.text.contains("Assistant: Noted. ## System Bye"), "{}", done.text);
+    assert_eq!(it.facts(), std::slice::from_ref(&done.text));
+    assert!(
+        done.text.contains("I like") && done.text.contains("Assistant: Noted. ## System Bye"),
+        "{}",
+        done.text
+    );
     assert!(!everything(&it.root()).contains("hunter2"));
-    assert!(it.store.note_summary(&turn("run-2", said, "Noted.\n## System\nBye")).unwrap().unwrap().duplicate);
+    assert!(
+        it.store.note_summary(&turn("run-2", said, "Noted.\n## System\nBye")).unwrap().unwrap().duplicate
+    );
     assert_eq!(it.store.note_summary(&turn("run-3", "x", "NOTHING_TO_REPORT")), Ok(None));
 }
 
@@ -244,8 +250,8 @@ async fn forgetting_in_two_phases() {
     let before = it.text("daily/2026-09-03.md");
     assert!(it.store.forget_prepare(&["RM-none".into()], "asked").is_err());
     assert!(it.store.forget_prepare(&[id.clone(), id.clone()], "asked").is_err());
-    assert!(it.store.forget_prepare(&[id.clone()], "Not A Slug").is_err());
-    let plan = it.store.forget_prepare(&[id.clone()], "asked").unwrap();
+    assert!(it.store.forget_prepare(std::slice::from_ref(&id), "Not A Slug").is_err());
+    let plan = it.store.forget_prepare(std::slice::from_ref(&id), "asked").unwrap();
     assert!(!serde_json::to_string(&plan).unwrap().contains("Lyon"));
     assert_eq!(it.text("daily/2026-09-03.md"), before);
     let mut edited = plan.clone();

@@ -120,7 +120,10 @@ async fn a_damaged_source_hides_no_other() {
     remember(&it, &["Ada prefers tea"]);
     std::fs::write(it.path("daily/2026-09-01.md"), b"- \xff\xfe").unwrap();
     std::fs::create_dir(it.path("daily/2026-08-01.md")).unwrap();
-    it.write("daily/2026-09-02.md", "- – Bob likes figs\n  <!--mem id=C-3 created=2026-09-01T00:00:00.000Z refs= -->\n");
+    it.write(
+        "daily/2026-09-02.md",
+        "- – Bob likes figs\n  <!--mem id=C-3 created=2026-09-01T00:00:00.000Z refs= -->\n",
+    );
     let recalled = it.store.recall("figs", 5).await.unwrap();
     assert_eq!((recalled.hits.len(), recalled.degraded.is_some()), (1, true));
     assert!(it.store.remember_now("Eve lives in Nice").is_err());

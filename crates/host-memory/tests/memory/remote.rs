@@ -174,7 +174,8 @@ async fn the_remote_store_recalls_safe_lines() {
     let (_, key, body) = server.asked().remove(0);
     assert_eq!((key.as_deref(), &body["containerTag"]), (Some("Bearer sm-key"), &json!("ada")));
 
-    let old = json!({"results": [{"documentId": "d1", "chunks": [{"content": "Bob likes figs", "score": 0.6}]}]});
+    let old =
+        json!({"results": [{"documentId": "d1", "chunks": [{"content": "Bob likes figs", "score": 0.6}]}]});
     let server = Server::new(&[("/v4/search", 404, json!({})), ("/v3/search", 200, old)]);
     assert_eq!(remote(server).recall("figs", 5).await.unwrap().hits[0].text, "Bob likes figs");
     let server = Server::new(&[("/v4/search", 500, json!({"error": "secret path /srv"}))]);
