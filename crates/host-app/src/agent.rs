@@ -9,6 +9,7 @@ use crate::parts::prompt::Texts;
 use crate::parts::servers::Servers;
 use crate::parts::sources::{AppTools, OtherDialect};
 use crate::parts::store::Store;
+use crate::parts::web;
 use crate::parts::{history, sandbox};
 use crate::state::StateFolder;
 use crate::surfaces::TurnSurfaces;
@@ -184,6 +185,7 @@ impl Agent {
         let servers = Servers::of(&spec, &env, &state, spawn, Arc::clone(&http), refresh, redactor);
         let mut sources: Vec<Arc<dyn ToolSource>> =
             vec![Arc::new(builtin(files, &sandbox, &spec)), Arc::new(OtherDialect)];
+        sources.push(Arc::new(web::tools(&spec, &env).map_err(one)?));
         let view = history::view(&spec, &env, &state, store.recorder.redactor());
         let mut app = history::offers(&spec, &store.log, &view, &kept, &governance.policy);
         let skills = texts.skills_to_read();

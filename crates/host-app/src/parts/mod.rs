@@ -8,3 +8,4 @@ pub(crate) mod sandbox;
 pub(crate) mod servers;
 pub(crate) mod sources;
 pub(crate) mod store;
+pub(crate) mod web;

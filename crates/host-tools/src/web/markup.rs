@@ -207,7 +207,7 @@ impl<'a> Pieces<'a> {
                 && !tag.attributes.iter().any(|(have, _)| have == known)
                 && value.len() <= VALUE_BYTES_MAX
             {
-                tag.attributes.push((known, resolved(value).into_owned()));
+                tag.attributes.push((known, htmlize::unescape_attribute(value).into_owned()));
             }
         }
     }

@@ -26,19 +26,21 @@ pub enum WebReach {
 impl WebReach {
     /// Whether a page of this host may be fetched.
     pub fn admits(&self, url: &Url) -> bool {
+        url.host_str().is_some_and(|host| self.admits_host(host))
+    }
+
+    /// The same of a host, as a URL writes it.
+    pub fn admits_host(&self, host: &str) -> bool {
         match self {
             WebReach::None | WebReach::Localhost => false,
-            WebReach::Allowlist(list) => url.host_str().is_some_and(|host| list.admits(bare(host))),
+            WebReach::Allowlist(list) => list.admits(bare(host)),
             WebReach::All => true,
         }
     }
 
-    /// Whether a search service at this address may be asked; a local one has been checked to be local.
-    pub fn admits_service(&self, url: &Url, is_local: bool) -> bool {
-        match self {
-            WebReach::Localhost => is_local,
-            other => other.admits(url),
-        }
+    /// Whether a search service on this machine may be asked, by its host.
+    pub fn admits_local_service(&self, host: &str) -> bool {
+        matches!(self, WebReach::Localhost) || self.admits_host(host)
     }
 
     /// The setting's word.
