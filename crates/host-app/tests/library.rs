@@ -146,7 +146,10 @@ async fn without_a_policy_the_builder_fails_closed() {
     let model = script(vec![call_add(), Step::Say("I can't.".into())]);
     let agent = builder(&tool, &model, &log).build().unwrap();
     let rows = agent.explain("terminal").await.unwrap().tools;
-    assert_eq!((rows[0].name.as_str(), rows[0].offered, rows[0].by), ("Add", false, Some("policy")));
+    assert_eq!(
+        (rows[0].name.as_str(), rows[0].offered, rows[0].by.as_deref()),
+        ("Add", false, Some("policy"))
+    );
 
     let outcome = run(&agent, turn("20 + 22?"), People::nobody()).await;
     assert_eq!(outcome.ending.status(), "succeeded", "{outcome:?}");
@@ -297,7 +300,7 @@ async fn a_custom_channel_and_a_custom_source_meet_in_the_facts_of_a_run() {
     run(&agent, turn("20 + 22?"), People::nobody()).await;
     assert_eq!(tool.ran(), 1);
     let row = &agent.explain("terminal").await.unwrap().tools[0];
-    assert_eq!((row.by, row.source.as_str()), (Some("channel"), "lines"));
+    assert_eq!((row.by.as_deref(), row.source.as_str()), (Some("channel"), "lines"));
     assert!(agent.explain("lines").await.unwrap().tools[0].offered);
 }
 
