@@ -13,6 +13,7 @@ use crate::parts::web;
 use crate::parts::{history, sandbox};
 use crate::state::StateFolder;
 use crate::surfaces::TurnSurfaces;
+use crate::turn_lock::TurnLock;
 use host_config::{AgentSpec, Loaded, not_built_yet};
 use host_event::{Fact, Scope};
 use host_files::{AgentFiles, KeptFolder};
@@ -146,6 +147,8 @@ pub(crate) struct Home {
     pub(crate) sandbox: Sandbox,
     pub(crate) governance_line: String,
     pub(crate) options: OpenOptions,
+    /// What the settings were read from, as a digest.
+    pub(crate) settings: String,
 }
 
 impl Agent {
@@ -159,6 +162,9 @@ impl Agent {
             return Err(OpenError(fatal(loaded.findings)));
         };
         let env = loaded.env;
+        let settings = digest(&loaded.sources);
+        let named: Vec<_> =
+            loaded.sources.iter().filter(|it| it.role == "env").map(|it| it.path.clone()).collect();
         let state = state_of(&spec);
         let mut faults = Vec::new();
         let governance = Governance::of(&spec).map_err(|found| faults.extend(found)).ok();
@@ -170,10 +176,11 @@ impl Agent {
         let keep = KeptFolder::with_bounds(state.tool_output(), bounds.0, bounds.1);
         let kept = Arc::new(keep.map_err(|error| one(unwritable(&error)))?);
         let keep: Arc<dyn KeptOutput> = Arc::clone(&kept) as _;
-        let sandbox = sandbox::sandbox(&spec, &env, &state, Arc::clone(&keep)).map_err(one)?;
+        let sandbox = sandbox::sandbox(&spec, &env, &state, &named, Arc::clone(&keep)).map_err(one)?;
         host_files::state::ensure_private_dir(&state.attachments())
             .map_err(|error| one(unwritable(&error)))?;
-        let files = AgentFiles::new(&sandbox::files(&spec, &state)).map_err(|error| one(roots(&error)))?;
+        let files =
+            AgentFiles::new(&sandbox::files(&spec, &state, &named)).map_err(|error| one(roots(&error)))?;
         let http: Arc<dyn Http> = Arc::new(NetHttp::new(NetSettings::default()));
         let refresh = if options.fresh_definitions {
             Refresh::Blocking
@@ -235,6 +242,7 @@ impl Agent {
                 sandbox,
                 governance_line: line,
                 options,
+                settings,
             }),
         };
         Ok(Agent { inner: Arc::new(inner) })
@@ -315,6 +323,16 @@ impl Agent {
         let Some(engine) = &inner.engine else { return no_model(turn) };
         inner.active.fetch_add(1, Ordering::Relaxed);
         let exact = inner.hub.exact(&turn);
+        // A lock that can't be had is no reason to lose the turn; the conversation may then lack another
+        // process's newest one.
+        let _alone = match &inner.home {
+            Some(home) if !turn.isolated => {
+                let taken =
+                    TurnLock::take(&home.state, &exact, &inner.incarnation, &inner.hub, &cancel).await;
+                taken.inspect_err(|error| tracing::warn!(%error, "the conversation could not be locked")).ok()
+            }
+            _ => None,
+        };
         let _seat = people.desk.map(|desk| inner.desks.seat(self.desk_key(&exact), desk));
         let surfaces = Arc::new(TurnSurfaces::new(Arc::clone(inner), people.ask));
         let context = self.context(&turn);
@@ -384,7 +402,7 @@ impl Agent {
         };
         let mut settled = surface.call(request).await;
         let ended = Fact::RunSettled {
-            ending: if cancel.is_cancelled() { Ending::Cancelled } else { Ending::Succeeded },
+            ending: ending_of(&settled, &cancel),
             text: String::new(),
             usage: Usage::default(),
             duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
@@ -458,6 +476,7 @@ impl Agent {
             channels: home.map(|home| channels(&home.spec)).unwrap_or_default(),
             servers: serde_json::to_value(servers).unwrap_or(Value::Null),
             supervised: self.supervised(),
+            settings: home.map(|home| home.settings.clone()).unwrap_or_default(),
         }
     }
 
@@ -542,6 +561,41 @@ pub fn outcome_json(outcome: &RunOutcome) -> Value {
 
 pub(crate) fn state_of(spec: &AgentSpec) -> StateFolder {
     StateFolder::new(spec.places.state.clone(), Some(spec.artifacts.dir.clone()))
+}
+
+/// A digest of the files that settings are read from: it tells whether a running host was started with what
+/// stands there now.
+pub fn digest(sources: &[host_config::Source]) -> String {
+    use sha2::{Digest as _, Sha256};
+    let mut hash = Sha256::new();
+    for source in sources.iter().filter(|it| it.found) {
+        hash.update(source.role.as_bytes());
+        hash.update(crate::load::read(&source.path).unwrap_or_default());
+        hash.update([0]);
+    }
+    hex(&hash.finalize())
+}
+
+/// A short digest for names of files.
+pub(crate) fn short_digest(bytes: &[u8]) -> String {
+    use sha2::{Digest as _, Sha256};
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// How the run of a single call ended.
+fn ending_of(settled: &Settled, cancel: &CancellationToken) -> Ending {
+    if cancel.is_cancelled() {
+        return Ending::Cancelled;
+    }
+    if !settled.is_error() {
+        return Ending::Succeeded;
+    }
+    let error = format!("the call was {} ({})", settled.how.as_str(), settled.code);
+    Ending::Failed { kind: host_turn::FailureKind::RuntimeError, error }
 }
 
 fn call_conversation(channel: &str) -> ConversationId {

@@ -6,6 +6,7 @@
 mod agent;
 mod builder;
 mod clock;
+mod conformance;
 mod desks;
 mod load;
 pub mod operator;
@@ -13,10 +14,12 @@ mod parts;
 mod report;
 mod state;
 mod surfaces;
+mod turn_lock;
 
-pub use agent::{Agent, AgentError, OpenError, OpenOptions, People, outcome_json};
+pub use agent::{Agent, AgentError, OpenError, OpenOptions, People, digest, outcome_json};
 pub use builder::{AgentBuilder, BuildError};
 pub use clock::SystemClock;
+pub use conformance::conformance_client;
 pub use load::{Whereabouts, load_agent};
 pub use parts::sandbox::sandbox_works;
 pub use report::{Report, Section, SectionStatus, validate};

@@ -73,7 +73,7 @@ pub async fn validate(place: &Whereabouts) -> Report {
     let loaded = load_agent(place);
     let mut sections = vec![config(&loaded.findings, loaded.has_config)];
     if let Some(spec) = loaded.spec.clone() {
-        sections.push(models::section(&spec));
+        sections.push(models::section(&spec, &loaded.env));
         let (tools, agent) = tools(&spec, loaded).await;
         sections.push(tools);
         sections.push(sandbox(&spec, agent.as_ref()).await);

@@ -58,9 +58,19 @@ impl StateFolder {
         self.root.join("logs").join("host.log")
     }
 
+    /// What only a living process needs.
+    pub fn run(&self) -> PathBuf {
+        self.root.join("run")
+    }
+
+    /// Locks of conversations, between processes.
+    pub fn turns(&self) -> PathBuf {
+        self.run().join("turns")
+    }
+
     /// The generation counter of the process.
     pub fn generation(&self) -> PathBuf {
-        self.root.join("run").join("generation")
+        self.run().join("generation")
     }
 
     /// The socket of a running host.

@@ -188,7 +188,7 @@ impl Walk<'_> {
 
     fn unknown(&mut self, branch: &Branch, member: &Member, at: &str) {
         let known: Vec<&str> = branch.children.keys().copied().collect();
-        let guess = suggestion(&member.key, &known);
+        let guess = if self.findings.is_full() { None } else { suggestion(&member.key, &known) };
         let value = quote_unless_secret(guess.as_deref().unwrap_or(&member.key), &member.node);
         let value = if is_secret_name(&member.key) { "a value that is not shown".to_owned() } else { value };
         let shown = one_line(&member.key, 64);

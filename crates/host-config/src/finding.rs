@@ -103,6 +103,11 @@ impl Findings {
         }
     }
 
+    /// Whether further findings are only counted, so that no work needs to go into their wording.
+    pub fn is_full(&self) -> bool {
+        self.list.len() >= FINDINGS_MAX
+    }
+
     /// An error with which the agent can't start.
     pub fn error(&mut self, diagnostic: Diagnostic) {
         self.push(Severity::Error, true, diagnostic);

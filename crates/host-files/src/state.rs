@@ -143,6 +143,48 @@ pub fn ensure_private_dir(path: &Path) -> Result<(), StateError> {
     Ok(())
 }
 
+/// A lock between processes, held until this goes or its process ends.
+#[derive(Debug)]
+pub struct ProcessLock {
+    file: File,
+}
+
+impl ProcessLock {
+    /// Waits for the lock of a file, which is made where it is missing, 0600. Blocks its thread.
+    ///
+    /// # Errors
+    /// See [`StateError`].
+    pub fn wait(path: &Path) -> Result<Self, StateError> {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let failed = |source: io::Error| StateError::Io { path: path.to_owned(), source };
+        let mut options = std::fs::OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = options.custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path).map_err(failed)?;
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)
+            .map_err(|err| failed(err.into()))?;
+        Ok(ProcessLock { file })
+    }
+
+    /// What the last holder left in the file, at most 64 bytes.
+    pub fn note(&mut self) -> String {
+        use std::io::Seek as _;
+        let mut text = String::new();
+        let read = self.file.rewind().and_then(|()| (&mut self.file).take(64).read_to_string(&mut text));
+        // A note that can't be read is like none: the next holder reads everything anew.
+        read.map(|_| text).unwrap_or_default()
+    }
+
+    /// Leaves a note for the next holder. One that can't be written makes that one read everything anew.
+    pub fn leave(&mut self, note: &str) {
+        use std::io::Seek as _;
+        let _ = self
+            .file
+            .set_len(0)
+            .and_then(|()| self.file.rewind())
+            .and_then(|()| self.file.write_all(note.as_bytes()));
+    }
+}
+
 /// A text file that grows, read from its end on; it is followed when it moves aside for a new one.
 pub struct Follow {
     path: PathBuf,

@@ -27,30 +27,32 @@ pub enum FrameError {
 pub struct Frames<R, W> {
     reader: BufReader<R>,
     writer: W,
+    /// A line that is not whole yet, so that reading can be given up and taken up again.
+    begun: Vec<u8>,
 }
 
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Frames<R, W> {
     /// Over a pair of halves.
     pub fn new(reader: R, writer: W) -> Self {
-        Frames { reader: BufReader::new(reader), writer }
+        Frames { reader: BufReader::new(reader), writer, begun: Vec::new() }
     }
 
     /// Takes the halves apart again, for reading and writing at once.
     pub fn split(self) -> (Frames<R, tokio::io::Sink>, Frames<tokio::io::Empty, W>) {
-        let reader = Frames { reader: self.reader, writer: tokio::io::sink() };
-        let writer = Frames { reader: BufReader::new(tokio::io::empty()), writer: self.writer };
+        let reader = Frames { reader: self.reader, writer: tokio::io::sink(), begun: self.begun };
+        let writer = Frames::new(tokio::io::empty(), self.writer);
         (reader, writer)
     }
 
-    /// Reads one frame; `None` = the other side is done.
+    /// Reads one frame; `None` = the other side is done. Dropping the future loses nothing.
     ///
     /// # Errors
     /// See [`FrameError`].
     pub async fn read<T: DeserializeOwned>(&mut self) -> Result<Option<T>, FrameError> {
-        let mut line = Vec::new();
-        if !read_line(&mut self.reader, &mut line, READ_FRAME_BYTES_MAX).await? {
+        if !read_line(&mut self.reader, &mut self.begun, READ_FRAME_BYTES_MAX).await? {
             return Ok(None);
         }
+        let line = std::mem::take(&mut self.begun);
         serde_json::from_slice(&line).map(Some).map_err(|error| FrameError::Malformed(error.to_string()))
     }
 

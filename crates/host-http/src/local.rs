@@ -93,11 +93,11 @@ impl Drop for LocalSocket {
     }
 }
 
-/// Connects to a running agent.
+/// Connects to a running agent; gives its process too.
 ///
 /// # Errors
 /// See [`ConnectError`].
-pub async fn connect(address: &SocketAddress) -> Result<LocalFrames, ConnectError> {
+pub async fn connect(address: &SocketAddress) -> Result<(LocalFrames, Option<u32>), ConnectError> {
     let stream = match UnixStream::connect(address.path()).await {
         Ok(stream) => stream,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
@@ -106,11 +106,12 @@ pub async fn connect(address: &SocketAddress) -> Result<LocalFrames, ConnectErro
         Err(error) => return Err(error.into()),
     };
     let mine = rustix::process::geteuid().as_raw();
-    let peer = stream.peer_cred()?.uid();
-    if peer != mine && mine != 0 {
+    let peer = stream.peer_cred()?;
+    if peer.uid() != mine && mine != 0 {
         return Err(ConnectError::Foreign);
     }
-    Ok(frames(stream))
+    let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok());
+    Ok((frames(stream), pid))
 }
 
 fn frames(stream: UnixStream) -> LocalFrames {
@@ -147,7 +148,8 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(std::fs::metadata(address.path().parent().unwrap()).unwrap().mode() & 0o777, 0o700);
         assert!(matches!(LocalSocket::bind(address.clone()).await, Err(BindError::Running)));
-        let mut client = connect(&address).await.unwrap();
+        let (mut client, pid) = connect(&address).await.unwrap();
+        assert_eq!(pid, Some(std::process::id()));
         let _probe = socket.accept().await.unwrap(); // the second bind's own probe
         let mut server = socket.accept().await.unwrap();
         client.write(&json!({"op": "x"})).await.unwrap();

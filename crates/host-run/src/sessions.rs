@@ -170,6 +170,12 @@ impl SessionHub {
         self.store.clear().await
     }
 
+    /// Drops what all conversations hold in memory; what is stored stays. For when another process has worked
+    /// on them.
+    pub fn forget_warm(&self) {
+        self.admission.forget_all();
+    }
+
     /// Drops what idle conversations hold in memory. Each admission does it as well.
     pub fn sweep(&self) {
         self.admission.sweep(self.now(), self.config.idle);

@@ -1,10 +1,11 @@
 //! The question that every operator asks: why is this tool there, or not?
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 
 /// One tool of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExplainRow {
     /// Its name.
     pub name: String,
@@ -15,13 +16,13 @@ pub struct ExplainRow {
     /// Whether at least some of its calls ask a person first.
     pub asks: bool,
     /// Who withholds it; `null` where it is offered.
-    pub by: Option<&'static str>,
+    pub by: Option<Cow<'static, str>>,
     /// The rule behind it, in words that name the setting.
     pub why: String,
 }
 
 /// Every tool of a run, by name: the contract of `explain --json`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explanation {
     /// The rows.
     pub tools: Vec<ExplainRow>,
@@ -36,7 +37,7 @@ impl fmt::Display for Explanation {
         let source = width(|row| row.source.chars().count(), 6);
         writeln!(f, "{:name$}  {:source$}  {:22}  why", "tool", "source", "state")?;
         for row in &self.tools {
-            let state = match (row.by, row.asks) {
+            let state = match (&row.by, row.asks) {
                 (Some(by), _) => format!("withheld by {by}"),
                 (None, true) => "offered, asks first".to_owned(),
                 (None, false) => "offered".to_owned(),

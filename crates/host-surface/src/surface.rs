@@ -101,7 +101,7 @@ impl Surface {
             source: source.clone(),
             offered: false,
             asks: false,
-            by: Some(it.by.as_str()),
+            by: Some(it.by.as_str().into()),
             why: it.why.clone(),
         }));
         tools.sort_by(|a, b| (&a.name, &a.source).cmp(&(&b.name, &b.source)));

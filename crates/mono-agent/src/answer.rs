@@ -83,11 +83,22 @@ impl From<ClientError> for Failure {
     }
 }
 
-/// Prints one line on standard output. A closed pipe ends the program quietly, as it should.
+/// Prints one line on standard output.
 pub fn print_line(line: &str) {
+    write_out(&format!("{line}\n"));
+}
+
+/// Writes to standard output. A closed pipe ends the program quietly, as it should; anything else that can't
+/// be written is a failure that a script must see.
+pub fn write_out(text: &str) {
     let mut out = std::io::stdout().lock();
-    if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
-        std::process::exit(0);
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) => {
+            eprintln!("error: the answer could not be written: {error}");
+            std::process::exit(1);
+        }
     }
 }
 

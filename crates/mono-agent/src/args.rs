@@ -91,6 +91,12 @@ pub enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+    /// What the public MCP conformance suite tests: attach the server at an address and call its tools
+    #[command(name = "__conformance-client", hide = true)]
+    ConformanceClient {
+        /// The server's address
+        url: String,
+    },
     /// The host itself, below its supervisor
     #[command(name = "__host", hide = true)]
     Host(HostArgs),

@@ -2,10 +2,12 @@
 
 use crate::answer::Failure;
 use crate::args::Place;
-use host_app::operator::Client;
-use host_app::operator::protocol::Request;
-use host_app::{Agent, OpenOptions, People, StateFolder, Whereabouts, load_agent, outcome_json};
-use host_config::Loaded;
+use host_app::operator::protocol::{Request, Status};
+use host_app::operator::{Client, ClientError};
+use host_app::{Agent, OpenOptions, People, StateFolder, Whereabouts, digest, load_agent, outcome_json};
+use host_config::finding::code;
+use host_config::{Environment, Loaded, STATE_FOLDER, Severity};
+use host_http::ConnectError;
 use host_ports::CancellationToken;
 use host_run::EventSink;
 use host_turn::Turn;
@@ -20,16 +22,32 @@ pub fn whereabouts(place: &Place) -> Result<Whereabouts, Failure> {
         return Err(Failure::usage(format!("there is no folder {}", folder.display())));
     }
     let named = |path: &PathBuf| here.join(path);
-    #[allow(clippy::disallowed_methods, reason = "the environment is read here, once, and passed down")]
-    let env = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
+    let env = environment()?;
     Ok(Whereabouts {
         folder,
         config: place.config.as_ref().map(named),
         env_file: place.env_file.as_ref().map(named),
         env,
     })
+}
+
+/// The process's environment, as text. A setting of ours that is none must not count as unset: that could
+/// open what it closes.
+#[allow(clippy::disallowed_methods, reason = "the environment is read here, once, and passed down")]
+fn environment() -> Result<Environment, Failure> {
+    let mut env = Environment::new();
+    for (name, value) in std::env::vars_os() {
+        match (name.into_string(), value.into_string()) {
+            (Ok(name), Ok(value)) => {
+                env.insert(name, value);
+            }
+            (Ok(name), Err(_)) if name.starts_with("MONO_AGENT_") => {
+                return Err(Failure::usage(format!("the variable {name} is not UTF-8 text")));
+            }
+            _ => {}
+        }
+    }
+    Ok(env)
 }
 
 /// Whether a file was named that isn't there: misuse, whatever else is wrong.
@@ -47,15 +65,63 @@ pub fn load(place: &Place) -> Result<Loaded, Failure> {
     Ok(loaded)
 }
 
-/// The state folder of an agent.
+/// The state folder of an agent. It lies in the agent's folder whatever the settings say, so that a running
+/// host can be managed while its config is being mended.
+pub fn state_here(place: &Place) -> Result<StateFolder, Failure> {
+    let at = whereabouts(place)?;
+    let folder = match at.config.as_deref().and_then(std::path::Path::parent) {
+        Some(folder) => folder.to_owned(),
+        None => at.folder,
+    };
+    let folder = std::path::absolute(folder).map_err(Failure::system)?;
+    Ok(StateFolder::new(tidy(&folder).join(STATE_FOLDER), None))
+}
+
+/// A path without `.` and `..`, as the loader makes it.
+fn tidy(path: &std::path::Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::CurDir => {}
+            std::path::Component::ParentDir => {
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+/// The state folder of an agent whose settings were read.
 pub fn state(loaded: &Loaded) -> Option<StateFolder> {
     let spec = loaded.spec.as_ref()?;
     Some(StateFolder::new(spec.places.state.clone(), Some(spec.artifacts.dir.clone())))
 }
 
 /// A client for the host of an agent, whether or not one runs.
-pub fn client(loaded: &Loaded) -> Option<Client> {
-    Some(Client::new(state(loaded)?.socket(host_files::state::user_id())))
+pub fn client(state: &StateFolder) -> Client {
+    Client::new(state.socket(host_files::state::user_id()))
+}
+
+/// Says on standard error what is wrong with parts of the agent that it starts without.
+pub fn warn(loaded: &Loaded) {
+    for finding in &loaded.findings {
+        let part = finding.severity == Severity::Error && !finding.fatal;
+        if part || finding.diagnostic.code == code::MCP_MISSING {
+            eprintln!("warning: {}", finding.diagnostic);
+        }
+    }
+}
+
+/// Says so where the running host was started with other settings than the ones that stand here now.
+fn compare(status: &Status, loaded: &Loaded) {
+    if status.settings != digest(&loaded.sources) {
+        eprintln!(
+            "note: the running host (process {}) was started with other settings; `mono-agent restart` takes up \
+             the ones that are here now",
+            status.pid
+        );
+    }
 }
 
 /// An agent, here or in a running host.
@@ -70,14 +136,28 @@ impl Door {
     /// Joins the running host, unless `local`; else opens the agent here.
     pub async fn open(place: &Place, local: bool, options: OpenOptions) -> Result<Door, Failure> {
         let loaded = load(place)?;
-        if !local
-            && let Some(client) = client(&loaded)
-            && client.is_running().await
-        {
+        if let Some(client) = Self::running(&loaded, local).await? {
             return Ok(Door::Joined(client));
         }
+        warn(&loaded);
         let agent = Agent::open(loaded, options).await?;
+        agent.recover().await;
         Ok(Door::Here(Box::new(agent)))
+    }
+
+    /// The host that runs, unless `local`. One that runs and doesn't answer is an error, not a reason to work
+    /// beside it.
+    pub async fn running(loaded: &Loaded, local: bool) -> Result<Option<Client>, Failure> {
+        let Some(state) = state(loaded).filter(|_| !local) else { return Ok(None) };
+        let client = client(&state);
+        match client.status().await {
+            Ok(status) => {
+                compare(&status, loaded);
+                Ok(Some(client))
+            }
+            Err(ClientError::Connect(ConnectError::NotRunning)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Runs one turn; the result is the object of [`outcome_json`].
@@ -110,16 +190,15 @@ pub fn on_interrupt() -> CancellationToken {
     let cancel = CancellationToken::new();
     let fired = cancel.clone();
     tokio::spawn(async move {
-        let mut term = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).ok();
-        let terminated = async {
-            match term.as_mut() {
-                Some(term) => term.recv().await,
-                None => std::future::pending().await,
-            }
+        use tokio::signal::unix::{SignalKind, signal};
+        let (Ok(mut term), Ok(mut hang_up)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+        else {
+            return;
         };
         tokio::select! {
             _ = tokio::signal::ctrl_c() => {}
-            _ = terminated => {}
+            _ = term.recv() => {}
+            _ = hang_up.recv() => {}
         }
         fired.cancel();
         let _ = tokio::signal::ctrl_c().await;

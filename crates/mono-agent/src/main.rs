@@ -50,6 +50,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Tools(on) => on_threads(commands::tools::tools(place, &on)),
         Command::Explain(on) => on_threads(commands::tools::explain(place, &on)),
         Command::Call(call) => on_threads(commands::call::run(place, call)),
+        Command::ConformanceClient { url } => on_threads(commands::mcp::conformance_client(url)),
         Command::Mcp(mcp) => on_threads(commands::mcp::run(place, &mcp)),
         Command::Sandbox(sandbox) => on_threads(commands::sandbox::run(place, &sandbox)),
     }

@@ -8,6 +8,7 @@ mod story {
     mod canary;
     mod commands;
     mod config;
+    mod hard_luck;
     mod hosts;
     mod machine_forms;
     mod policy;

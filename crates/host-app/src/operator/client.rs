@@ -10,6 +10,7 @@ use host_ports::{BoxFuture, CancellationToken};
 use host_run::EventSink;
 use host_vocab::{CallId, ConversationId, RunId, ToolName, Untrusted};
 use serde_json::Value;
+use std::time::Duration;
 
 /// Why a running host could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -21,8 +22,16 @@ pub enum ClientError {
     #[error("the connection to the running agent broke: {0}")]
     Frame(#[from] FrameError),
     /// The host went away without an end.
-    #[error("the running agent went away before it answered; `mono-agent runs list` shows what became of it")]
+    #[error(
+        "the running agent went away before it answered; `mono-agent validate` shows what became of its runs"
+    )]
     Gone,
+    /// A process listens and says nothing.
+    #[error("the host (process {}) does not answer; `mono-agent stop` ends it", pid.map_or_else(|| "?".to_owned(), |it| it.to_string()))]
+    Silent {
+        /// The process.
+        pid: Option<u32>,
+    },
     /// The host said no.
     #[error("{message}")]
     Refused {
@@ -32,6 +41,9 @@ pub enum ClientError {
         message: String,
     },
 }
+
+/// How long a host may take to answer what it answers at once.
+const ANSWER_MAX: Duration = Duration::from_secs(10);
 
 /// A way to a running host. Each request takes a connection of its own.
 #[derive(Debug, Clone)]
@@ -45,9 +57,12 @@ impl Client {
         Client { address }
     }
 
-    /// Whether a host answers.
+    /// Whether a host is there, even one that doesn't answer.
     pub async fn is_running(&self) -> bool {
-        self.status().await.is_ok()
+        !matches!(
+            self.status().await,
+            Err(ClientError::Connect(ConnectError::NotRunning) | ClientError::Gone)
+        )
     }
 
     /// How the host is.
@@ -64,8 +79,9 @@ impl Client {
     /// # Errors
     /// See [`ClientError`].
     pub async fn ask(&self, request: Request) -> Result<Value, ClientError> {
-        let mut frames = self.open(request).await?;
-        match frames.read::<Frame>().await? {
+        let (mut frames, pid) = self.open(request).await?;
+        let answer = tokio::time::timeout(ANSWER_MAX, frames.read::<Frame>()).await;
+        match answer.map_err(|_| ClientError::Silent { pid })?? {
             Some(Frame::Finish { result }) => Ok(result),
             Some(Frame::Error { code, message }) => Err(ClientError::Refused { code, message }),
             Some(_) | None => Err(ClientError::Gone),
@@ -83,7 +99,7 @@ impl Client {
         events: EventSink,
         cancel: CancellationToken,
     ) -> Result<Value, ClientError> {
-        let (mut reader, mut writer) = self.open(request).await?.split();
+        let (mut reader, mut writer) = self.open(request).await?.0.split();
         // The person's answer to the newest question; reading goes on while they think, because the host
         // may give up waiting.
         let mut thinking: Option<BoxFuture<'_, Option<Answer>>> = None;
@@ -119,10 +135,10 @@ impl Client {
         }
     }
 
-    async fn open(&self, request: Request) -> Result<LocalFrames, ClientError> {
-        let mut frames = connect(&self.address).await?;
+    async fn open(&self, request: Request) -> Result<(LocalFrames, Option<u32>), ClientError> {
+        let (mut frames, pid) = connect(&self.address).await?;
         frames.write(&Envelope { protocol: PROTOCOL, request }).await?;
-        Ok(frames)
+        Ok((frames, pid))
     }
 }
 

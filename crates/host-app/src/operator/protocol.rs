@@ -224,6 +224,8 @@ pub struct Status {
     pub servers: Value,
     /// Whether a supervisor brings it back.
     pub supervised: bool,
+    /// A digest of the files that its settings were read from.
+    pub settings: String,
 }
 
 /// One channel's state (CHN-1's words).

@@ -112,7 +112,10 @@ impl Connection {
                 Err(problem) => refuse(&mut frames, problem.to_string()).await,
             },
             Request::Tools { channel } => match self.agent.tool_specs(&channel).await {
-                Ok(specs) => finish(&mut frames, json!({ "tools": specs.as_ref() })).await,
+                Ok(specs) => {
+                    let prompt = self.agent.system_prompt(&channel);
+                    finish(&mut frames, json!({"tools": specs.as_ref(), "prompt": prompt})).await;
+                }
                 Err(problem) => refuse(&mut frames, problem.to_string()).await,
             },
             Request::Turn { turn, can_approve, can_operate } => {

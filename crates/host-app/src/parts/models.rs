@@ -3,6 +3,8 @@
 use crate::clock::SystemClock;
 use crate::desks::Desks;
 use crate::report::{Report, Section, SectionStatus};
+use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
 use host_config::environment::Environment;
 use host_config::spec::providers::{
     KeySource, KnownModel, ProviderKind as SpecKind, ProviderSpec, ToolCalling as SpecCalling,
@@ -10,15 +12,17 @@ use host_config::spec::providers::{
 use host_config::spec::runtime::{Effort as SpecEffort, Rollover as SpecRollover, SessionMode as SpecMode};
 use host_config::{AgentSpec, ModelRef};
 use host_model::{
-    AwsCredentials, LocalCandidate, LocalEndpoint, Manual, ModelPorts, Prices, ProviderKind,
+    AwsCredentials, LocalCandidate, LocalEndpoint, Manual, ModelPorts, Prices, ProviderError, ProviderKind,
     ProviderSettings, Scripted, ToolCalling, Verdicts, build, discover_local,
 };
+use host_net::{NetHttp, NetSettings};
 use host_ports::http::Http;
-use host_ports::model::{Effort, Model};
+use host_ports::model::{Effort, Model, ModelError, ModelEvent, ModelInfo, ModelRequest};
 use host_run::{
     CompactionConfig, Engine, EngineConfig, EngineParts, RetryConfig, Rollover, RouteParts, RunLimits,
     SessionConfig, SessionHub, SessionMode,
 };
+use host_turn::FailureKind;
 use host_vocab::{Code, Diagnostic, Kind, Place};
 use std::sync::Arc;
 use std::time::Duration;
@@ -137,37 +141,71 @@ pub(crate) fn sessions(spec: &AgentSpec) -> SessionConfig {
     }
 }
 
-/// The `Models` section of `validate`: static, it asks no model (17.10).
-pub(crate) fn section(spec: &AgentSpec) -> Section {
+/// The `Models` section of `validate`: every route is made and none is asked (17.10).
+pub(crate) fn section(spec: &AgentSpec, env: &Environment) -> Section {
     let Some(first) = &spec.runtime.model else {
         let line = "no model is configured: chat and run look for a local endpoint, else you play the model \
                     (manual:operator); set runtime.model or MONO_AGENT_MODEL";
         return Report::section("Models", SectionStatus::Waiting, vec![line.to_owned()]);
     };
+    let http: Arc<dyn Http> = Arc::new(NetHttp::new(NetSettings::default()));
+    let maker = Maker { spec, env, http: &http, desks: &Arc::default(), verdicts: Arc::default() };
     let mut status = SectionStatus::Ok;
     let mut lines = Vec::new();
     for reference in std::iter::once(first).chain(spec.runtime.fallbacks.iter().map(|it| &it.model)) {
-        let provider = spec.providers.iter().find(|it| it.id == reference.provider());
-        let line = match provider.map(|it| &it.key_source) {
-            None => {
+        let key = spec.providers.iter().find(|it| it.id == reference.provider()).map(|it| &it.key_source);
+        let line = match (maker.model(reference, "runtime"), key) {
+            (Err(fault), _) => {
                 status = SectionStatus::Error;
-                format!(
-                    "{reference}: no provider `{}` is known; define it under `providers`",
-                    reference.provider()
-                )
+                format!("{reference}: {fault}")
             }
-            Some(KeySource::Missing(variable)) => {
+            (Ok(model), _) if model.info().tool_calling == KEYLESS => {
                 status = status.max(SectionStatus::Waiting);
-                format!("[WARN] {reference}: its key is not there; set {variable}")
+                format!("[WARN] {reference}: its key is not there; set {}", missing(key))
             }
-            Some(KeySource::None) => format!("{reference}: needs no key"),
-            Some(KeySource::Config) => format!("{reference}: its key stands in the config"),
-            Some(KeySource::Env(variable)) => format!("{reference}: its key comes from {variable}"),
+            (Ok(_), Some(KeySource::Config)) => format!("{reference}: its key stands in the config"),
+            (Ok(_), Some(KeySource::Env(variable))) => format!("{reference}: its key comes from {variable}"),
+            (Ok(_), _) => format!("{reference}: needs no key"),
         };
         let priced = spec.prices.iter().any(|it| it.model == *reference);
         lines.push(if priced { line } else { format!("{line}; not priced") });
     }
     Report::section("Models", status, lines)
+}
+
+fn missing(key: Option<&KeySource>) -> String {
+    match key {
+        Some(KeySource::Missing(variable)) => variable.clone(),
+        _ => "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION, or a key of its own".to_owned(),
+    }
+}
+
+/// How a route without its key says that no tool reaches it.
+const KEYLESS: &str = "none: no key";
+
+/// A route whose key is missing: every request fails with what to set.
+struct Keyless {
+    reference: String,
+    why: String,
+}
+
+impl Model for Keyless {
+    fn info(&self) -> ModelInfo {
+        let provider = self.reference.split(':').next().unwrap_or_default().to_owned();
+        ModelInfo {
+            reference: self.reference.clone(),
+            provider,
+            context_window: host_model::DEFAULT_WINDOW,
+            images: false,
+            operator: false,
+            tool_calling: KEYLESS,
+        }
+    }
+
+    fn stream(&self, _request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+        let error = ModelError::new(FailureKind::ProviderAuth, self.why.clone());
+        futures_util::stream::iter([Err(error)]).boxed()
+    }
 }
 
 struct Maker<'a> {
@@ -199,7 +237,13 @@ impl Maker<'_> {
             SpecKind::Scripted => self.scripted(reference.model()).map_err(fault),
             _ => {
                 let settings = self.settings(provider, reference);
-                build(settings, self.ports()).map_err(|error| fault(error.to_string()))
+                match build(settings, self.ports()) {
+                    // A key that isn't there yet is no reason not to start (17.4); each request says it.
+                    Err(error @ ProviderError::NoKey { .. }) => {
+                        Ok(Arc::new(Keyless { reference: reference.to_string(), why: error.to_string() }))
+                    }
+                    other => other.map_err(|error| fault(error.to_string())),
+                }
             }
         }
     }

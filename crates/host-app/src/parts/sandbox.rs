@@ -1,9 +1,9 @@
 //! The sandbox and the files of an agent, from one set of roots.
 
 use crate::state::StateFolder;
-use host_config::AgentSpec;
 use host_config::environment::Environment;
 use host_config::spec::sandbox::{NetworkMode, SandboxMode, SandboxSpec};
+use host_config::{AgentSpec, CONFIG_FILE};
 use host_files::FilesConfig;
 use host_ports::kept::{KeepNothing, KeptOutput};
 use host_sandbox::{
@@ -14,21 +14,37 @@ use host_vocab::{Code, Diagnostic, Kind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The agent's own files that tools may read and never write: with them an agent could give itself more
-/// than it was given.
-fn guarded(spec: &AgentSpec) -> Vec<PathBuf> {
-    let config = spec.places.config_file.iter().cloned();
-    config.chain(spec.mcp.file.iter().cloned()).collect()
+/// The agent's own files that tools may read and never write, whether or not they are there yet: with them
+/// an agent could give itself more than it was given.
+fn guarded(spec: &AgentSpec, named: &[PathBuf]) -> Vec<PathBuf> {
+    let folder = &spec.places.folder;
+    let always = [CONFIG_FILE, ".env"].map(|name| folder.join(name));
+    let config = spec.places.config_file.iter().chain(&spec.mcp.file).chain(named).cloned();
+    let mut all: Vec<PathBuf> = always.into_iter().chain(config).collect();
+    all.sort();
+    all.dedup();
+    all
 }
 
 /// `denyWrite` with the guarded files, as patterns of the workspace where they lie in it.
-fn deny_write(spec: &AgentSpec) -> Vec<String> {
+fn deny_write(spec: &AgentSpec, named: &[PathBuf]) -> Vec<String> {
     let mut patterns = spec.sandbox.deny_write.clone();
-    for path in guarded(spec) {
+    for path in guarded(spec, named) {
         let below = path.strip_prefix(&spec.places.workspace).unwrap_or(&path);
         patterns.push(literal(below));
     }
     patterns
+}
+
+/// The writable roots, and the agent's own folder where it lies inside one: as a root of its own it can't be
+/// renamed away by a command, with the settings in it.
+fn writable(spec: &AgentSpec) -> Vec<PathBuf> {
+    let mut roots = spec.sandbox.writable_roots.clone();
+    let folder = &spec.places.folder;
+    if roots.iter().any(|root| folder.starts_with(root) && folder != root) {
+        roots.push(folder.clone());
+    }
+    roots
 }
 
 /// A path as a pattern that matches it alone.
@@ -47,7 +63,7 @@ fn literal(path: &Path) -> String {
 }
 
 /// What commands may do.
-pub(crate) fn policy(spec: &AgentSpec) -> Result<SandboxPolicy, Diagnostic> {
+pub(crate) fn policy(spec: &AgentSpec, named: &[PathBuf]) -> Result<SandboxPolicy, Diagnostic> {
     let SandboxSpec { mode, network, allowlist, unsafe_host_process, limits, .. } = &spec.sandbox;
     let network = match network {
         NetworkMode::None => Network::None,
@@ -65,8 +81,8 @@ pub(crate) fn policy(spec: &AgentSpec) -> Result<SandboxPolicy, Diagnostic> {
         },
         workspace: spec.places.workspace.clone(),
         readable: spec.sandbox.readable_roots.clone(),
-        writable: spec.sandbox.writable_roots.clone(),
-        deny_write: deny_write(spec),
+        writable: writable(spec),
+        deny_write: deny_write(spec, named),
         network,
         fallback: if *unsafe_host_process { Fallback::UnsafeHostProcess } else { Fallback::FailClosed },
         unsafe_allow_host_process: *unsafe_host_process,
@@ -85,11 +101,12 @@ pub(crate) fn sandbox(
     spec: &AgentSpec,
     env: &Environment,
     state: &StateFolder,
+    named: &[PathBuf],
     keep: Arc<dyn KeptOutput>,
 ) -> Result<Sandbox, Diagnostic> {
     let text = |name: &str| env.get(name).cloned().unwrap_or_default();
     Sandbox::new(SandboxSetup {
-        policy: policy(spec)?,
+        policy: policy(spec, named)?,
         environment: HostEnvironment {
             path: text("PATH"),
             home: text("HOME"),
@@ -105,7 +122,7 @@ pub(crate) fn sandbox(
 }
 
 /// What the file tools may reach: the sandbox's roots, and more of them while it is off.
-pub(crate) fn files(spec: &AgentSpec, state: &StateFolder) -> FilesConfig {
+pub(crate) fn files(spec: &AgentSpec, state: &StateFolder, named: &[PathBuf]) -> FilesConfig {
     let off = spec.sandbox.mode == SandboxMode::Off;
     let more = |roots: &[PathBuf], extra: &[PathBuf]| -> Vec<PathBuf> {
         let extra = if off { extra } else { &[] };
@@ -119,7 +136,7 @@ pub(crate) fn files(spec: &AgentSpec, state: &StateFolder) -> FilesConfig {
             .chain([state.attachments()])
             .collect(),
         write_roots: more(&spec.sandbox.writable_roots, &spec.tools.filesystem.writable_roots),
-        deny_write: deny_write(spec),
+        deny_write: deny_write(spec, named),
         private: vec![state.root().to_owned(), state.artifacts().to_owned()],
         aliases: Vec::new(),
     }

@@ -169,7 +169,8 @@ impl Node {
         match &self.value {
             Value::Null => serde_json::Value::Null,
             Value::Bool(b) => serde_json::Value::Bool(*b),
-            Value::Number(raw) => number_json(raw),
+            // A whole number stays one however it was written (`5.0`, `5e3`).
+            Value::Number(raw) => self.integer().map_or_else(|| number_json(raw), Into::into),
             Value::Text(text) => serde_json::Value::String(text.clone()),
             Value::List(items) => items.iter().map(Node::to_json).collect(),
             Value::Object(members) => {

@@ -62,7 +62,18 @@ fn kind_of(id: &str, raw: &RawProvider) -> Option<ProviderKind> {
 }
 
 /// The variables that usually hold a provider's key, first the one to name.
-fn usual_variables(kind: ProviderKind, is_built_in: bool) -> &'static [&'static str] {
+fn usual_variables(id: &str, kind: ProviderKind, is_built_in: bool) -> &'static [&'static str] {
+    let services: &[(&str, &[&str])] = &[
+        ("deepseek", &["DEEPSEEK_API_KEY"]),
+        ("mistral", &["MISTRAL_API_KEY"]),
+        ("groq", &["GROQ_API_KEY"]),
+        ("xai", &["XAI_API_KEY"]),
+        ("openrouter", &["OPENROUTER_API_KEY"]),
+        ("together", &["TOGETHER_API_KEY"]),
+    ];
+    if let Some((_, variables)) = services.iter().find(|(service, _)| *service == id) {
+        return variables;
+    }
     match kind {
         ProviderKind::Anthropic => &["ANTHROPIC_API_KEY"],
         // The key of one service is not sent to another that only speaks its language.
@@ -73,6 +84,7 @@ fn usual_variables(kind: ProviderKind, is_built_in: bool) -> &'static [&'static 
 }
 
 fn key(
+    id: &str,
     raw: &RawProvider,
     kind: ProviderKind,
     is_built_in: bool,
@@ -86,7 +98,7 @@ fn key(
     let names: Vec<&str> = match raw.api_key_env.as_deref() {
         Some(name) => vec![name],
         // A usual key goes to the usual address alone; to any other it must be named.
-        None if own_address => usual_variables(kind, is_built_in).to_vec(),
+        None if own_address => usual_variables(id, kind, is_built_in).to_vec(),
         None => Vec::new(),
     };
     match names.iter().find_map(|name| Some((*name, set(name)?))) {
@@ -222,7 +234,7 @@ fn one(
     if !raw.enabled {
         return None;
     }
-    let (api_key, key_source) = key(&raw, kind, is_built_in, env);
+    let (api_key, key_source) = key(id, &raw, kind, is_built_in, env);
     Some(ProviderSpec {
         id: id.to_owned(),
         kind,

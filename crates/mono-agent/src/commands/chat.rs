@@ -13,12 +13,17 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+const HELP: &str = "Type what you want to say. Ctrl-C ends a turn; Ctrl-D, /quit or /exit ends the chat.";
+
 pub async fn run(place: &Place, chat: &Chat) -> Result<ExitCode, Failure> {
     let conversation = ConversationId::parse(chat.conversation.clone())
         .map_err(|error| Failure::usage(format!("--conversation: {error}")))?;
     let door = Door::open(place, chat.local, OpenOptions::default()).await?;
     let lines = Arc::new(Lines::of_stdin());
     let timeout = greet(&door).await;
+    if lines.interactive() {
+        eprintln!("{HELP}");
+    }
     let people = People {
         ask: Arc::new(TerminalAsk::new(Arc::clone(&lines), timeout)),
         desk: Some(Arc::new(TerminalDesk::new(Arc::clone(&lines)))),
@@ -29,6 +34,7 @@ pub async fn run(place: &Place, chat: &Chat) -> Result<ExitCode, Failure> {
             LineRead::Interrupted => eprintln!("(Ctrl-D ends the chat)"),
             LineRead::Line(line) if line.trim().is_empty() => {}
             LineRead::Line(line) if matches!(line.trim(), "/quit" | "/exit") => break,
+            LineRead::Line(line) if line.trim() == "/help" => eprintln!("{HELP}"),
             LineRead::Line(line) => {
                 let turn =
                     Turn { source_detail: Some("chat".into()), ..Turn::terminal(conversation.clone(), line) };

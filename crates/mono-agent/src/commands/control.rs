@@ -2,7 +2,7 @@
 
 use crate::answer::{Failure, print};
 use crate::args::Place;
-use crate::door::{client, load};
+use crate::door::{client, load, state_here};
 use host_app::operator::protocol::{Request, Status};
 use host_app::operator::{Client, ClientError};
 use serde_json::json;
@@ -10,8 +10,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 fn of(place: &Place) -> Result<Client, Failure> {
-    let loaded = load(place)?;
-    client(&loaded).ok_or_else(|| Failure::system("the agent has no state folder"))
+    Ok(client(&state_here(place)?))
 }
 
 pub async fn status(place: &Place) -> Result<ExitCode, Failure> {
@@ -53,9 +52,16 @@ fn text(status: &Status) -> String {
 
 pub async fn stop(place: &Place) -> Result<ExitCode, Failure> {
     let client = of(place)?;
-    let result = client.ask(Request::Stop).await?;
-    gone(&client).await?;
-    print(place, &result, || "stopped".to_owned());
+    match client.ask(Request::Stop).await {
+        Ok(_) => gone(&client).await?,
+        // It hangs: its supervisor is told to end, and it is killed.
+        Err(ClientError::Silent { pid: Some(pid) }) => {
+            host_sandbox::supervisor::end_silent(pid).map_err(Failure::system)?;
+            eprintln!("the host (process {pid}) did not answer and was killed");
+        }
+        Err(error) => return Err(error.into()),
+    }
+    print(place, &json!({"ok": true, "stopped": true}), || "stopped".to_owned());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -72,9 +78,13 @@ async fn gone(client: &Client) -> Result<(), Failure> {
 }
 
 pub async fn restart(place: &Place, clear_sessions: bool) -> Result<ExitCode, Failure> {
+    // A host that goes down for a config that it can't read would not come back.
+    let loaded = load(place)?;
+    drop(loaded);
     let client = of(place)?;
     let before = client.status().await?.generation;
-    let result = client.ask(Request::Restart { clear_sessions }).await?;
+    let mut result = client.ask(Request::Restart { clear_sessions }).await?;
+    result["ok"] = json!(true);
     let until = Instant::now() + Duration::from_secs(90);
     loop {
         match client.status().await {

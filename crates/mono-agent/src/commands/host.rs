@@ -36,7 +36,7 @@ pub fn start(place: &Place, start: &Start) -> Result<ExitCode, Failure> {
     }
     let Some(state) = state(&loaded) else { return Err(Failure::system("the agent has no state folder")) };
     preflight(&loaded, &state)?;
-    if start.detach { detach(place, start, &loaded, &state) } else { foreground(place, start) }
+    if start.detach { detach(place, start, &state) } else { foreground(place, start) }
 }
 
 /// What must hold before anything is started, so that the reason is told here and not in a log.
@@ -47,10 +47,8 @@ fn preflight(loaded: &Loaded, state: &StateFolder) -> Result<(), Failure> {
     for part in loaded.spec.iter().flat_map(not_built_yet) {
         eprintln!("warning: {}: read, not run: {}", part.place, part.what);
     }
-    let running = client(loaded).is_some_and(|client| {
-        let asked = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        asked.is_ok_and(|runtime| runtime.block_on(client.is_running()))
-    });
+    let asked = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let running = asked.is_ok_and(|runtime| runtime.block_on(client(state).is_running()));
     if running {
         return Err(already_running());
     }
@@ -94,7 +92,9 @@ fn keep(args: Vec<OsString>) -> Result<ExitCode, Failure> {
     Ok(match end {
         SupervisedEnd::Ended(code) => ExitCode::from(code),
         SupervisedEnd::GaveUp => {
-            eprintln!("error: the host ended again and again; the lines above say why");
+            eprintln!(
+                "error: the host ended again and again and is not started any more; the lines above say why"
+            );
             ExitCode::from(1)
         }
     })
@@ -106,7 +106,7 @@ pub fn supervise(place: &Place, host: &HostArgs) -> Result<ExitCode, Failure> {
     keep(again(place, "__host", &start, &["--supervised", "--log-file"]))
 }
 
-fn detach(place: &Place, start: &Start, loaded: &Loaded, state: &StateFolder) -> Result<ExitCode, Failure> {
+fn detach(place: &Place, start: &Start, state: &StateFolder) -> Result<ExitCode, Failure> {
     let log = state.host_log();
     let file = host_files::RotatingFile::open(&log, LOG_BYTES_MAX, LOG_GENERATIONS)
         .and_then(|file| file.into_file())
@@ -114,7 +114,7 @@ fn detach(place: &Place, start: &Start, loaded: &Loaded, state: &StateFolder) ->
     let program = std::env::current_exe().map_err(Failure::system)?;
     let pid =
         start_detached(&program, &again(place, "__supervise", start, &[]), file).map_err(Failure::system)?;
-    let Some(client) = client(loaded) else { return Err(Failure::system("the agent has no state folder")) };
+    let client = client(state);
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::system)?;
     let until = Instant::now() + READY_MAX;
@@ -192,6 +192,9 @@ fn next_generation(state: &StateFolder) -> Result<u64, Failure> {
         Err(error) => return Err(Failure::system(error)),
     };
     let next = before + 1;
+    if let Some(folder) = path.parent() {
+        host_files::state::ensure_private_dir(folder).map_err(Failure::system)?;
+    }
     host_files::state::write_atomic(&path, next.to_string().as_bytes(), 0o600).map_err(Failure::system)?;
     Ok(next)
 }

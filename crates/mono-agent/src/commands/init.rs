@@ -5,7 +5,10 @@ use crate::args::{Init, Place};
 use crate::door::whereabouts;
 use host_app::{Whereabouts, sandbox_works};
 use host_channels::terminal::{LineRead, Lines};
-use host_config::{InitChoices, InitFile, InitTools, allow_all_opens, init_files, needs_second_confirmation};
+use host_config::{
+    InitChoices, InitFile, InitTools, ModelRef, allow_all_opens, init_files, needs_second_confirmation,
+};
+use host_policy::{PolicyInput, create_tool_policy};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -17,6 +20,7 @@ pub fn run(place: &Place, init: &Init) -> Result<ExitCode, Failure> {
     if let Some(names) = &init.allow {
         choices.tools = InitTools::Only(names.iter().filter(|name| !name.is_empty()).cloned().collect());
     }
+    check(&choices)?;
     choices.names_mcp_file = host_files::state::is_file(&folder.join("mcp.json"));
     // Any flag, a pipe, or --json means that nobody is to be asked.
     let guided =
@@ -24,6 +28,7 @@ pub fn run(place: &Place, init: &Init) -> Result<ExitCode, Failure> {
     if guided && !ask(&mut choices, &at)? {
         return Err(Failure::usage("nothing was written"));
     }
+    check(&choices)?;
     let is_there = |name: &str| host_files::state::is_file(&folder.join(name));
     let files = init_files(&choices, &is_there);
     for file in files.iter().filter(|file| !file.is_there && !init.dry_run) {
@@ -36,6 +41,26 @@ pub fn run(place: &Place, init: &Init) -> Result<ExitCode, Failure> {
         .collect();
     print(place, &json!({"files": rows, "dryRun": init.dry_run}), || text(&files, init.dry_run));
     Ok(ExitCode::SUCCESS)
+}
+
+/// What was typed must hold: a config that `validate` refuses is never written.
+fn check(choices: &InitChoices) -> Result<(), Failure> {
+    if let Some(model) = &choices.model {
+        ModelRef::parse(model)
+            .map_err(|error| Failure::usage(format!("the model {model:?}: {}", error.hint())))?;
+    }
+    if let InitTools::Only(names) = &choices.tools {
+        let input = PolicyInput { allowed: Some(names.clone()), ..PolicyInput::default() };
+        create_tool_policy(input).map_err(|error| {
+            let first = error.problems.first();
+            let why = first.map_or(error.message.clone(), |it| match &it.hint {
+                Some(hint) => format!("{}; {hint}", it.message),
+                None => it.message.clone(),
+            });
+            Failure::usage(format!("--allow: {why}"))
+        })?;
+    }
+    Ok(())
 }
 
 fn text(files: &[InitFile], dry_run: bool) -> String {

@@ -2,7 +2,7 @@
 
 use crate::answer::{Failure, print_line};
 use crate::args::{Logs, Place};
-use crate::door::{load, state};
+use crate::door::state_here;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,9 +12,7 @@ use std::time::Duration;
 const TAIL_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 pub fn run(place: &Place, logs: &Logs) -> Result<ExitCode, Failure> {
-    let loaded = load(place)?;
-    let Some(state) = state(&loaded) else { return Err(Failure::system("the agent has no state folder")) };
-    let path = state.host_log();
+    let path = state_here(place)?.host_log();
     if !host_files::state::is_file(&path) {
         return Err(Failure::system("there is no log yet; a host started with `start --detach` writes one"));
     }
@@ -22,6 +20,9 @@ pub fn run(place: &Place, logs: &Logs) -> Result<ExitCode, Failure> {
     let lines = follow.lines().map_err(Failure::system)?;
     let from = lines.len().saturating_sub(logs.lines as usize);
     lines[from..].iter().for_each(|line| show(place, line));
+    if place.json && !logs.follow {
+        print_line(&json!({"ok": true, "lines": lines.len() - from}).to_string());
+    }
     while logs.follow {
         std::thread::sleep(Duration::from_millis(200));
         follow.lines().map_err(Failure::system)?.iter().for_each(|line| show(place, line));

@@ -88,3 +88,20 @@ async fn test(place: &Place, agent: &Agent, name: &str) -> Result<ExitCode, Fail
     });
     Ok(if report.error.is_none() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
+
+/// The hidden verb that the public conformance suite starts (tests/conformance/).
+pub async fn conformance_client(url: String) -> Result<ExitCode, Failure> {
+    if std::env::var_os("MONO_AGENT_LOG").is_some() {
+        let filter = tracing_subscriber::EnvFilter::from_env("MONO_AGENT_LOG");
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    }
+    let context = std::env::var_os("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
+    let context = serde_json::from_str(&context.to_string_lossy()).unwrap_or_default();
+    let revision = std::env::var_os("MCP_CONFORMANCE_PROTOCOL_VERSION").unwrap_or_default();
+    let revision = revision.to_string_lossy();
+    let lines = host_app::conformance_client(&url, &revision, &context).await.map_err(Failure::system)?;
+    for line in lines {
+        println!("{line}");
+    }
+    Ok(ExitCode::SUCCESS)
+}

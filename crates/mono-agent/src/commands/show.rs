@@ -1,10 +1,9 @@
 //! Showing a run: pieces to the two streams, or JSON lines.
 
-use crate::answer::{colour, print_line};
+use crate::answer::{colour, print_line, write_out};
 use crate::args::Place;
 use host_channels::terminal::{Piece, Renderer, Style};
 use host_run::{EventStream, RunEvent};
-use std::io::Write as _;
 
 /// Shows events until the run is over. With `--json` each is a line on standard output, the last one the
 /// result.
@@ -17,12 +16,7 @@ pub async fn show(place: &Place, mut events: EventStream) {
         }
         for piece in renderer.pieces(&event) {
             match piece {
-                Piece::Answer(text) => {
-                    let mut out = std::io::stdout().lock();
-                    if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
-                        std::process::exit(0);
-                    }
-                }
+                Piece::Answer(text) => write_out(&text),
                 Piece::Activity(line) => eprint!("{line}"),
             }
         }

@@ -2,16 +2,19 @@
 
 use crate::answer::{Failure, print};
 use crate::args::{OnChannel, Place};
-use crate::door::load;
-use host_app::{Agent, AgentError, OpenOptions};
+use crate::door::Door;
+use host_app::operator::protocol::Request;
+use host_app::{AgentError, OpenOptions};
+use host_ports::model::ToolSpec;
+use host_surface::Explanation;
 use host_vocab::text;
 use serde_json::json;
 use std::process::ExitCode;
 
-/// These verbs always look at the settings as they are now, not at what a running host was started with.
-async fn open(place: &Place) -> Result<Agent, Failure> {
+/// The running host, whose surface its runs have; without one, the agent as its settings stand now.
+async fn open(place: &Place) -> Result<Door, Failure> {
     let options = OpenOptions { needs_model: false, fresh_definitions: true, ..OpenOptions::default() };
-    Ok(Agent::open(load(place)?, options).await?)
+    Door::open(place, false, options).await
 }
 
 pub fn sealed(error: &AgentError) -> Failure {
@@ -19,11 +22,21 @@ pub fn sealed(error: &AgentError) -> Failure {
 }
 
 pub async fn tools(place: &Place, on: &OnChannel) -> Result<ExitCode, Failure> {
-    let agent = open(place).await?;
-    let specs = agent.tool_specs(&on.channel).await;
-    let prompt = agent.system_prompt(&on.channel);
-    agent.close().await;
-    let specs = specs.map_err(|error| sealed(&error))?;
+    let door = open(place).await?;
+    let shown = match &door {
+        Door::Here(agent) => agent
+            .tool_specs(&on.channel)
+            .await
+            .map(|specs| json!({"tools": specs.as_ref(), "prompt": agent.system_prompt(&on.channel)}))
+            .map_err(|error| sealed(&error)),
+        Door::Joined(client) => {
+            client.ask(Request::Tools { channel: on.channel.clone() }).await.map_err(Failure::from)
+        }
+    };
+    door.close().await;
+    let shown = shown?;
+    let specs: Vec<ToolSpec> = serde_json::from_value(shown["tools"].clone()).unwrap_or_default();
+    let prompt = shown["prompt"].as_str().unwrap_or_default().len();
     let tools: Vec<_> = specs
         .iter()
         .map(|spec| {
@@ -31,27 +44,30 @@ pub async fn tools(place: &Place, on: &OnChannel) -> Result<ExitCode, Failure> {
         })
         .collect();
     let weight: usize = tools.iter().map(|tool| tool.to_string().len()).sum();
-    let answer = json!({"tools": tools, "promptBytes": weight + prompt.len(), "toolBytes": weight});
+    let answer = json!({"tools": tools, "promptBytes": weight + prompt, "toolBytes": weight});
     print(place, &answer, || {
         let mut lines: Vec<String> = specs
             .iter()
             .map(|spec| format!("{:<28} {}", spec.name, text::one_line(&spec.description, 100)))
             .collect();
-        lines.push(format!(
-            "\n{} tools, {weight} bytes; the whole prompt has {} bytes",
-            specs.len(),
-            weight + prompt.len()
-        ));
+        let whole = weight + prompt;
+        lines.push(format!("\n{} tools, {weight} bytes; the whole prompt has {whole} bytes", specs.len()));
         lines.join("\n")
     });
     Ok(ExitCode::SUCCESS)
 }
 
 pub async fn explain(place: &Place, on: &OnChannel) -> Result<ExitCode, Failure> {
-    let agent = open(place).await?;
-    let explained = agent.explain(&on.channel).await;
-    agent.close().await;
-    let explained = explained.map_err(|error| sealed(&error))?;
+    let door = open(place).await?;
+    let explained = match &door {
+        Door::Here(agent) => agent.explain(&on.channel).await.map_err(|error| sealed(&error)),
+        Door::Joined(client) => {
+            let answer = client.ask(Request::Explain { channel: on.channel.clone() }).await;
+            answer.map_err(Failure::from).and_then(|it| serde_json::from_value(it).map_err(Failure::system))
+        }
+    };
+    door.close().await;
+    let explained: Explanation = explained?;
     print(place, &explained, || explained.to_string());
     Ok(ExitCode::SUCCESS)
 }

@@ -65,6 +65,14 @@ fn good(path: &str, body: &str) -> String {
     if path.ends_with("/models") {
         return http("200 OK", "application/json", &json!({"data": [{"id": "tiny"}]}).to_string());
     }
+    // A question without a stream finds out whether tools reach the model.
+    if !body.contains("\"stream\":true") {
+        let call = json!({"id": "c0", "type": "function", "function": {"name": "probe", "arguments": "{}"}});
+        let message = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+        let answer =
+            json!({"id": "x", "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]});
+        return http("200 OK", "application/json", &answer.to_string());
+    }
     if body.contains("heron\"") || body.contains("heron\\n") || body.contains("the code word is heron") {
         return stream_of(
             &[delta(json!({"content": "It is heron."}), json!(null)), delta(json!({}), json!("stop"))],
@@ -116,7 +124,7 @@ fn an_endpoint_that_cannot_be_reached_is_named() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let answer = agent(&format!("http://{closed}/v1")).run(&["run", "hi"]).ends(1);
     assert!(answer.stderr.contains(&closed.to_string()), "{}", answer.stderr);
-    assert!(answer.stderr.contains("network"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("refused"), "{}", answer.stderr);
 }
 
 #[test]
