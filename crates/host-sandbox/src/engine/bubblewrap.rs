@@ -5,10 +5,15 @@ use crate::helper::{Filter, Forward, SocketRule};
 use crate::launch::Plan;
 use crate::network::Network;
 use crate::runtime_paths::{ETC, SYSTEM, is_system};
-use std::collections::BTreeSet;
+use rustix::fd::{AsRawFd as _, OwnedFd};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Mutex, PoisonError};
 
 /// Where the helper is inside.
 const HELPER_INSIDE: &str = "/run/mono-agent/helper";
@@ -26,6 +31,34 @@ pub(crate) const HOME_INSIDE: &str = "/tmp/home";
 pub(crate) struct Bubblewrap {
     program: PathBuf,
     identity: String,
+    /// Whether it binds what is open, and not only what has a name.
+    descriptors: bool,
+}
+
+/// The most sources that are bound as open files; more are bound by name.
+const DESCRIPTORS_MAX: usize = 256;
+
+/// What is known of the programs that were asked so far.
+static BINDS_DESCRIPTORS: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
+
+/// Whether this program has the options, asked once for each.
+fn binds_descriptors(program: &Path, identity: &str) -> bool {
+    let mut known = BINDS_DESCRIPTORS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(&answer) = known.get(identity) {
+        return answer;
+    }
+    let help = std::process::Command::new(program).arg("--help").env_clear().stdin(Stdio::null()).output();
+    let answer = help.is_ok_and(|help| memchr::memmem::find(&help.stdout, b"--ro-bind-fd").is_some());
+    known.insert(identity.to_owned(), answer);
+    answer
+}
+
+impl Bubblewrap {
+    /// The same, binding by name alone.
+    pub(crate) fn by_name(mut self) -> Self {
+        self.descriptors = false;
+        self
+    }
 }
 
 /// Finds `bwrap` where the operating system installs programs, and looks at what it is (7.16): a regular file
@@ -47,7 +80,8 @@ pub(crate) fn find(writable: &[PathBuf]) -> Result<Bubblewrap, String> {
         return Err(format!("{shown} lies inside a writable root, so it is not used"));
     }
     let identity = format!("{shown} {} {} {}", about.len(), about.mtime(), about.ino());
-    Ok(Bubblewrap { program, identity })
+    let descriptors = binds_descriptors(&program, &identity);
+    Ok(Bubblewrap { program, identity, descriptors })
 }
 
 impl Engine for Bubblewrap {
@@ -61,7 +95,7 @@ impl Engine for Bubblewrap {
 
     fn plan(&self, job: Job<'_>) -> Result<Plan, String> {
         let shared_network = job.policy.network == Network::All;
-        let mut options = Options::default();
+        let mut options = Options { descriptors: self.descriptors, ..Options::default() };
         options.isolate(shared_network, job.identity.is_some());
         options.mounts(&job)?;
         let forward = job.proxy.map(|_| Forward { port: PROXY_PORT, socket: PROXY_INSIDE.into() });
@@ -74,9 +108,9 @@ impl Engine for Bubblewrap {
             limits: job.policy.limits,
             wrap: Wrap::Bubblewrap {
                 program: self.program.clone(),
-                options: options.0,
+                options: options.words,
                 helper: HELPER_INSIDE.into(),
-                keep: Vec::new(),
+                keep: options.keep,
             },
             filter: Some(Filter { sockets: SocketRule::Usual }),
             files: None,
@@ -90,20 +124,47 @@ impl Engine for Bubblewrap {
 
 /// The options of one start, in order.
 #[derive(Default)]
-struct Options(Vec<OsString>);
+struct Options {
+    words: Vec<OsString>,
+    descriptors: bool,
+    /// What the words speak of by number.
+    keep: Vec<OwnedFd>,
+}
 
 impl Options {
     fn add<const N: usize>(&mut self, words: [&str; N]) {
-        self.0.extend(words.map(OsString::from));
+        self.words.extend(words.map(OsString::from));
     }
 
     fn with_paths(&mut self, option: &str, paths: &[&Path]) {
-        self.0.push(option.into());
-        self.0.extend(paths.iter().map(|path| path.as_os_str().to_owned()));
+        self.words.push(option.into());
+        self.words.extend(paths.iter().map(|path| path.as_os_str().to_owned()));
     }
 
     fn same(&mut self, option: &str, path: &Path) {
         self.with_paths(option, &[path, path]);
+    }
+
+    /// Binds what is at a path now. It is opened without following a link, so that a child that runs meanwhile
+    /// and swaps a folder on the way for a link can't have something else bound in its place.
+    fn open_and_bind(&mut self, path: &Path, writable: bool) -> Result<(), String> {
+        if !self.descriptors || self.keep.len() >= DESCRIPTORS_MAX {
+            self.same(if writable { "--bind" } else { "--ro-bind" }, path);
+            return Ok(());
+        }
+        let opened =
+            openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+        let opened = opened.map_err(|error| match error {
+            Errno::LOOP => {
+                format!("{} changed while the sandbox was made: a link is on the way", path.display())
+            }
+            other => format!("{} can't be shown inside: {other}", path.display()),
+        })?;
+        self.words.push(if writable { "--bind-fd" } else { "--ro-bind-fd" }.into());
+        self.words.push(opened.as_raw_fd().to_string().into());
+        self.words.push(path.into());
+        self.keep.push(opened);
+        Ok(())
     }
 
     /// `becomes` = the helper becomes an ordinary user. Then bubblewrap makes the view of the files with real
@@ -148,7 +209,7 @@ impl Options {
         self.ways(&roots);
         for (path, writable) in &roots {
             let (path, writable) = (path.as_path(), *writable);
-            self.same(if writable { "--bind" } else { "--ro-bind" }, path);
+            self.open_and_bind(path, writable)?;
         }
         for hidden in job.hidden.iter().filter(|path| path.is_dir()) {
             if roots.iter().any(|(root, _)| hidden.starts_with(root)) {
@@ -158,7 +219,7 @@ impl Options {
             }
         }
         for name in job.protected.read_only() {
-            self.same("--ro-bind", name);
+            self.open_and_bind(name, false)?;
         }
         self.with_paths("--ro-bind", &[job.helper.program(), Path::new(HELPER_INSIDE)]);
         if let Some(socket) = job.proxy {
