@@ -6,6 +6,7 @@ use host_ports::log::{Log, LogError, PastTurn};
 use host_vocab::{ConversationId, RunId};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 /// How long a caller waits for a write that may be finished later.
@@ -136,26 +137,30 @@ fn may_wait(event: &NewEvent) -> bool {
 }
 
 impl Log for CeilingLog {
-    /// Gives the sequence of the last event; for a deferred write that of the last finished one.
+    /// Gives the sequence of the last event; for a deferred write that of the last finished one. A caller that
+    /// goes away takes nothing back: what was asked for is written.
     fn append(&self, events: Vec<NewEvent>) -> BoxFuture<'_, Result<u64, LogError>> {
         Box::pin(async move {
-            let deferrable = events.iter().all(may_wait);
+            let kept = events.iter().all(may_wait).then(|| events.clone());
             let (inner, shared) = (Arc::clone(&self.inner), Arc::clone(&self.shared));
-            if !deferrable {
-                return shared.write(inner, events).await;
-            }
-            let kept = events.clone();
-            let writer = Arc::clone(&shared);
             let mut write: BoxFuture<'static, Result<u64, LogError>> =
-                Box::pin(async move { writer.write(inner, events).await });
+                Box::pin(async move { shared.write(inner, events).await });
+            // The first look takes its place in the line, and mostly it is done with that.
+            if let Poll::Ready(done) = futures_util::poll!(&mut write) {
+                return done;
+            }
+            let mut task = tokio::spawn(write);
+            let stopped = |_| LogError::Failed("the runtime stopped under it".to_owned());
+            let Some(kept) = kept else { return task.await.unwrap_or_else(|error| Err(stopped(error))) };
             tokio::select! {
                 biased;
-                done = &mut write => done,
+                done = &mut task => done.unwrap_or_else(|error| Err(stopped(error))),
                 () = tokio::time::sleep(self.ceiling) => {
+                    let shared = Arc::clone(&self.shared);
                     shared.deferred.fetch_add(1, Ordering::AcqRel);
                     let last = shared.last.load(Ordering::Acquire);
                     tokio::spawn(async move {
-                        if let Err(error) = write.await {
+                        if let Err(error) = task.await.unwrap_or_else(|error| Err(stopped(error))) {
                             tracing::warn!(%error, "a deferred write was refused; it goes with the next one");
                             shared.failed.fetch_add(1, Ordering::AcqRel);
                             shared.hold(kept);

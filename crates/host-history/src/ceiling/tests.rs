@@ -107,3 +107,16 @@ async fn a_quick_log_is_written_at_once() {
     assert_eq!(log.append(warning(2)).await, Ok(2));
     assert_eq!(log.state(), CeilingState::default());
 }
+
+// A cancelled caller loses no event.
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_goes_away_takes_nothing_back() {
+    let (slow, log) = slow();
+    for events in [warning(1), started()] {
+        let gone = tokio::time::timeout(Duration::from_millis(10), log.append(events)).await;
+        assert!(gone.is_err());
+    }
+    slow.gate.add_permits(10);
+    log.drain().await.unwrap();
+    assert_eq!(slow.inner.kinds(), ["warning", "call_started"]);
+}
