@@ -84,6 +84,8 @@ def tools():
         return BASE + [tool(name) for name in names]
     if MODE == "progress":
         return BASE + [tool("steps")]
+    if MODE in ("asks", "modern-asks"):
+        return BASE + [tool("ask"), tool("visit"), tool("again"), tool("sample")]
     return BASE
 
 
@@ -135,6 +137,31 @@ def call_result(request, name, arguments):
     return {"structuredContent": {"only": "this"}}
 
 
+FORM = {"type": "object", "required": ["name"], "properties": {
+    "name": {"type": "string"}, "size": {"type": "integer", "default": 3}}}
+QUESTIONS = {"ask": {"message": "Who are you?", "requestedSchema": FORM},
+             "visit": {"mode": "url", "message": "Sign in", "url": "https://example.com/in", "elicitationId": "e1"}}
+
+
+def rounds(request, name, params):
+    """The newest revision: the call is left unfinished, and comes again with answers and state."""
+    number = int((params.get("requestState") or "0").split()[-1]) + 1
+    state = " \u00e9 state %d" % number
+    if name == "again":
+        done = number > int(ARGUMENT or "3")
+        wanted = {"resultType": "input_required", "requestState": state,
+                  "inputRequests": {"r": {"method": "roots/list"}}}
+        return reply(request, {"resultType": "complete", **text("%d rounds" % (number - 1))} if done else wanted)
+    if params.get("inputResponses") is not None:
+        answer = {"responses": params["inputResponses"], "state": params.get("requestState")}
+        return reply(request, {"resultType": "complete", **text(json.dumps(answer, sort_keys=True))})
+    if name == "sample":
+        wanted = {"s": {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 5}}}
+    else:
+        wanted = {"q": {"method": "elicitation/create", "params": QUESTIONS[name]}}
+    return reply(request, {"resultType": "input_required", "inputRequests": wanted})
+
+
 def call(request):
     params = request.get("params") or {}
     name, arguments = params.get("name"), params.get("arguments") or {}
@@ -143,6 +170,14 @@ def call(request):
         sys.stderr.flush()
     if name == "ping":
         return reply(request, text("pong"))
+    if MODE == "asks" and name in ("ask", "visit"):
+        send({"jsonrpc": "2.0", "id": "q1", "method": "elicitation/create", "params": QUESTIONS[name]})
+        for line in sys.stdin:
+            answer = json.loads(line)
+            if answer.get("id") == "q1":
+                return reply(request, text(json.dumps(answer.get("result"), sort_keys=True)))
+    if MODE == "modern-asks" and name in ("ask", "visit", "again", "sample"):
+        return rounds(request, name, params)
     if name == "echo":
         return reply(request, text(json.dumps(arguments, sort_keys=True)))
     if name == "env":
@@ -216,7 +251,7 @@ def discover(request):
         return None
     if MODE == "dies-on-probe":
         sys.exit(3)
-    if MODE in ("modern", "late-modern", "modern-listen"):
+    if MODE in ("modern", "late-modern", "modern-listen", "modern-asks"):
         if MODE == "late-modern":
             time.sleep(float(ARGUMENT or "1"))
         return reply(request, {

@@ -1,9 +1,12 @@
 //! One live connection: listing tools and calling them over rmcp's service loop.
 
 use crate::definition::{Definitions, OddTool, Page, Route, TOOLS_MAX, ToolDefinition};
+use crate::elicitation::Asker;
 use crate::exchange::{Answer, Exchange};
 use crate::fault::{CallFault, ConnectError, HttpFault, line_of};
 use crate::handler::{Handler, Listeners};
+use crate::param_header;
+use crate::round::Round;
 use crate::stdio::ChildFacts;
 use host_ports::CancellationToken;
 use host_surface::ProgressSink;
@@ -49,6 +52,17 @@ pub(crate) struct Connection {
     used: AtomicU64,
     begun: Instant,
     in_flight: AtomicUsize,
+}
+
+/// One call, or one round of it.
+pub(crate) struct Request {
+    /// The server's own name of the tool.
+    pub(crate) remote: String,
+    pub(crate) arguments: Map<String, Value>,
+    pub(crate) round: Round,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) progress: ProgressSink,
+    pub(crate) asker: Asker,
 }
 
 /// The bounds of one call.
@@ -166,7 +180,10 @@ impl Connection {
             let page = Page::read(&raw).map_err(ConnectError::Protocol)?;
             for tool in page.tools() {
                 match tool {
-                    Ok(tool) => tools.push(tool),
+                    Ok(tool) => match self.headers_of(&tool) {
+                        Ok(()) => tools.push(tool),
+                        Err(why) => odd.push(OddTool { name: line_of(&tool.name), why }),
+                    },
                     Err(tool) => odd.push(tool),
                 }
             }
@@ -184,6 +201,12 @@ impl Connection {
             }
         }
         Err(ConnectError::Protocol(format!("the server's list of tools has more than {PAGES_MAX} pages")))
+    }
+
+    /// Over HTTP the newest revision sends parameters as headers where a schema says so.
+    fn headers_of(&self, tool: &ToolDefinition) -> Result<(), String> {
+        let applies = self.child.is_none() && self.route == Route::Modern;
+        if applies { param_header::check(&tool.input_schema) } else { Ok(()) }
     }
 
     /// One request of the set-up. The attempt as a whole has the bound.
@@ -217,20 +240,21 @@ impl Connection {
     /// See [`CallFault`]; nothing is ever sent twice here.
     pub(crate) async fn call(
         &self,
-        remote: &str,
-        arguments: Map<String, Value>,
+        request: &Request,
         bounds: CallBounds,
-        cancel: &CancellationToken,
-        progress: ProgressSink,
     ) -> Result<Box<RawValue>, CallFault> {
+        let Request { cancel, asker, .. } = request;
         let _busy = Busy::new(self);
-        let mut params = CallToolRequestParams::new(remote.to_owned());
-        params.arguments = Some(arguments);
+        let mut params = CallToolRequestParams::new(request.remote.clone());
+        params.arguments = Some(request.arguments.clone());
+        params.input_responses = request.round.responses.clone().map(|all| all.into_iter().collect());
+        params.request_state.clone_from(&request.round.state);
         let mut handle = self.send(ClientRequest::CallToolRequest(CallToolRequest::new(params))).await?;
         let _slot = SlotGuard { exchange: &self.exchange, id: handle.id.clone() };
         let beat = Arc::new(Notify::new());
         let token = handle.progress_token.0.clone();
-        let _listening = self.listeners.listen(token, progress, Arc::clone(&beat));
+        let _listening =
+            self.listeners.listen(token, request.progress.clone(), Arc::clone(&beat), asker.clone());
         let ends_at = Instant::now() + bounds.total;
         let mut quiet_until = Instant::now() + bounds.timeout;
         let fault = loop {
@@ -245,7 +269,13 @@ impl Connection {
                     return self.raw_of(answer.map(|_| ()), &handle.id);
                 }
                 () = cancel.cancelled() => break CallFault::Cancelled,
-                () = tokio::time::sleep_until(quiet_until) => break CallFault::Timeout(bounds.timeout),
+                () = tokio::time::sleep_until(quiet_until) => {
+                    // The server waits for a person, not we for the server.
+                    if !asker.is_asking() {
+                        break CallFault::Timeout(bounds.timeout);
+                    }
+                    quiet_until = Instant::now() + bounds.timeout;
+                }
                 () = tokio::time::sleep_until(ends_at) => break CallFault::Timeout(bounds.total),
                 () = beat.notified(), if bounds.reset_on_progress => {
                     quiet_until = Instant::now() + bounds.timeout;

@@ -254,7 +254,16 @@ impl Exchange {
         let slot = slots.get_mut(&id)?;
         let result = match slot.kind {
             Kind::Initialize => handshake::initialize_result(raw),
-            Kind::Discover => handshake::discover_result(raw),
+            Kind::Discover => match handshake::discover_result(raw) {
+                found @ ServerResult::DiscoverResult(_) => found,
+                // Some servers answer `{}` to whatever they don't know: that is no discovery.
+                _ => {
+                    slots.remove(&id);
+                    let code = rmcp::model::ErrorCode::METHOD_NOT_FOUND;
+                    let error = ErrorData::new(code, "server/discover is not known here", None);
+                    return Some(ServerJsonRpcMessage::error(error, Some(id)));
+                }
+            },
             Kind::Ping => ServerResult::empty(()),
             Kind::Listen => serde_json::from_str(raw).unwrap_or(ServerResult::empty(())),
             Kind::ToolsList if self.typed_lists => typed_list(raw),

@@ -1,14 +1,18 @@
 //! What a server may say or ask on its own.
 #![allow(deprecated, reason = "roots and logging are on their way out, and today's servers still use them")]
 
+use crate::elicitation::{Asker, roots_result};
 use host_surface::{Progress, ProgressSink};
 use host_vocab::text;
 use rmcp::ClientHandler;
 use rmcp::model::{
-    ClientCapabilities, Implementation, InitializeRequestParams, ListRootsResult,
-    LoggingMessageNotificationParam, NumberOrString, ProgressNotificationParam, Root, RootsCapabilities,
+    ClientCapabilities, CustomRequest, CustomResult, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ElicitationCapability, FormElicitationCapability, Implementation, InitializeRequestParams,
+    ListRootsResult, LoggingMessageNotificationParam, NumberOrString, ProgressNotificationParam,
+    RootsCapabilities, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -22,6 +26,7 @@ pub(crate) struct Listeners(Mutex<HashMap<NumberOrString, Listener>>);
 struct Listener {
     sink: ProgressSink,
     beat: Arc<Notify>,
+    asker: Asker,
 }
 
 impl Listeners {
@@ -31,9 +36,18 @@ impl Listeners {
         token: NumberOrString,
         sink: ProgressSink,
         beat: Arc<Notify>,
+        asker: Asker,
     ) -> ListenGuard {
-        self.map().insert(token.clone(), Listener { sink, beat });
+        self.map().insert(token.clone(), Listener { sink, beat, asker });
         ListenGuard { listeners: Arc::clone(self), token }
+    }
+
+    /// Who answers a question of the server: the one run that has calls in flight.
+    fn asker(&self) -> Option<Asker> {
+        let map = self.map();
+        let mut all = map.values().map(|listener| &listener.asker);
+        let first = all.next()?;
+        all.all(|other| first.same_run(other)).then(|| first.clone())
     }
 
     fn map(&self) -> std::sync::MutexGuard<'_, HashMap<NumberOrString, Listener>> {
@@ -53,12 +67,14 @@ impl Drop for ListenGuard {
     }
 }
 
-/// Answers a server. Elicitation is declined and sampling refused: neither is announced.
+/// Answers a server. Elicitation is declined where nobody can be asked, and not announced then; sampling is
+/// refused.
 pub(crate) struct Handler {
     label: String,
     listeners: Arc<Listeners>,
     list_changed: Arc<Notify>,
     roots: Arc<[PathBuf]>,
+    elicits: bool,
 }
 
 impl Handler {
@@ -67,8 +83,19 @@ impl Handler {
         listeners: Arc<Listeners>,
         list_changed: Arc<Notify>,
         roots: Arc<[PathBuf]>,
+        elicits: bool,
     ) -> Self {
-        Handler { label, listeners, list_changed, roots }
+        Handler { label, listeners, list_changed, roots, elicits }
+    }
+}
+
+impl Handler {
+    async fn elicit(&self, params: &Value) -> Value {
+        let Some(asker) = self.listeners.asker() else { return json!({"action": "decline"}) };
+        tokio::select! {
+            answer = asker.elicit(params) => answer,
+            () = asker.cancel().cancelled() => json!({"action": "cancel"}),
+        }
     }
 }
 
@@ -77,6 +104,11 @@ impl ClientHandler for Handler {
         let mut capabilities = ClientCapabilities::default();
         if !self.roots.is_empty() {
             capabilities.roots = Some(RootsCapabilities::default());
+        }
+        if self.elicits {
+            let form = FormElicitationCapability::default();
+            let url = UrlElicitationCapability::default();
+            capabilities.elicitation = Some(ElicitationCapability::new().with_form(form).with_url(url));
         }
         InitializeRequestParams::new(
             capabilities,
@@ -88,11 +120,29 @@ impl ClientHandler for Handler {
         &self,
         _context: RequestContext<RoleClient>,
     ) -> Result<ListRootsResult, rmcp::ErrorData> {
-        let roots = self.roots.iter().filter_map(|path| {
-            let uri = url::Url::from_directory_path(path).ok()?;
-            Some(Root::new(uri.as_str().trim_end_matches('/')))
-        });
-        Ok(ListRootsResult::new(roots.collect()))
+        serde_json::from_value(roots_result(&self.roots)).or_else(|_| Ok(ListRootsResult::default()))
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, rmcp::ErrorData> {
+        let params = serde_json::to_value(&request).unwrap_or_default();
+        let answer = self.elicit(&params).await;
+        serde_json::from_value(answer).or_else(|_| Ok(ElicitResult::new(ElicitationAction::Cancel)))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<CustomResult, rmcp::ErrorData> {
+        // A form that rmcp's own types can't read comes this way.
+        if request.method == "elicitation/create" {
+            return Ok(CustomResult::new(self.elicit(&request.params.unwrap_or_default()).await));
+        }
+        Err(rmcp::ErrorData::new(rmcp::model::ErrorCode::METHOD_NOT_FOUND, request.method, None))
     }
 
     async fn on_progress(
@@ -101,7 +151,7 @@ impl ClientHandler for Handler {
         _context: NotificationContext<RoleClient>,
     ) {
         let listener = self.listeners.map().get(&params.progress_token.0).cloned();
-        if let Some(Listener { sink, beat }) = listener {
+        if let Some(Listener { sink, beat, .. }) = listener {
             beat.notify_one();
             sink.tell(Progress {
                 message: text::one_line(&params.message.unwrap_or_default(), 300),

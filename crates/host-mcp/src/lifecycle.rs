@@ -17,6 +17,7 @@ use crate::stderr::Tail;
 use crate::stdio::{ChildFacts, StdioTransport};
 use crate::streamable::{Endpoint, PortClient};
 use host_ports::CancellationToken;
+use host_ports::elicit::Elicit;
 use host_ports::http::Http;
 use host_ports::spawn::{Confine, Spawn, SpawnSpec};
 use host_redact::Redactor;
@@ -45,6 +46,8 @@ pub(crate) struct Ports {
     pub(crate) homes: Option<PathBuf>,
     /// Folders that a server is told of when it asks.
     pub(crate) roots: Arc<[PathBuf]>,
+    /// Who is asked what servers want of a person.
+    pub(crate) elicit: Option<Arc<dyn Elicit>>,
     /// What no message may carry.
     pub(crate) redactor: Arc<Redactor>,
 }
@@ -287,6 +290,7 @@ impl Job<'_> {
             Arc::clone(&parts.listeners),
             Arc::clone(&parts.list_changed),
             Arc::clone(&self.ports.roots),
+            self.ports.elicit.is_some(),
         );
         let over_http = parts.child.is_none();
         let service = Box::pin(handler.serve_with_lifecycle(transport, mode)).await.map_err(|error| {

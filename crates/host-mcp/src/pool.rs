@@ -8,6 +8,7 @@ use crate::server::{Server, Snapshot};
 use crate::source::{McpSource, sort_out};
 use crate::status::{ServerState, ServerStatus, TestReport};
 use futures_util::future::join_all;
+use host_ports::elicit::Elicit;
 use host_ports::http::Http;
 use host_ports::spawn::Spawn;
 use host_redact::Redactor;
@@ -52,6 +53,9 @@ pub struct PoolOptions {
     pub refresh: Refresh,
     /// How long a connection may be idle before it is closed.
     pub idle_close: Duration,
+    /// Who is asked what servers want of a person in the middle of a call (MCP-14); `None` = it is not
+    /// announced, and declined.
+    pub elicit: Option<Arc<dyn Elicit>>,
     /// What no error, status or log line may carry: servers print and send back what they were given.
     pub redactor: Arc<Redactor>,
 }
@@ -66,6 +70,7 @@ impl Default for PoolOptions {
             cache: None,
             refresh: Refresh::Background { older_than: Duration::from_secs(60) },
             idle_close: Duration::from_secs(900),
+            elicit: None,
             redactor: Arc::default(),
         }
     }
@@ -92,6 +97,7 @@ impl McpPool {
             overlay: Arc::new(options.overlay),
             homes: options.homes,
             roots: options.roots.into(),
+            elicit: options.elicit,
             redactor: options.redactor,
         };
         let mut sources: Vec<Arc<McpSource>> = Vec::new();

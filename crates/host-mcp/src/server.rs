@@ -8,8 +8,9 @@ mod upkeep;
 
 use crate::cache::{DefinitionCache, now_ms};
 use crate::config::{McpServerConfig, McpTransport};
-use crate::connection::{CallBounds, Connection};
+use crate::connection::{CallBounds, Connection, Request};
 use crate::definition::{Definitions, Route};
+use crate::elicitation::Asker;
 use crate::fault::{CallFault, ConnectError, HttpFault};
 use crate::lifecycle::{Attempt, Ports, establish};
 use crate::pool::Refresh;
@@ -17,9 +18,9 @@ use crate::stderr::Tail;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
 use host_ports::CancellationToken;
-use host_surface::ProgressSink;
+use host_surface::CallContext;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -184,31 +185,28 @@ impl Server {
     /// See [`CallEnd`].
     pub(crate) async fn call(
         self: &Arc<Self>,
-        remote: &str,
+        request: &Request,
         schema: &Value,
-        arguments: Map<String, Value>,
-        cancel: &CancellationToken,
-        progress: ProgressSink,
     ) -> Result<Box<RawValue>, CallEnd> {
         let mut tries = 0;
         loop {
             tries += 1;
             let connection = tokio::select! {
                 connection = self.connection(PATIENCE) => connection.map_err(CallEnd::Unavailable)?,
-                () = cancel.cancelled() => return Err(CallEnd::Unavailable(ConnectError::Stopped)),
+                () = request.cancel.cancelled() => return Err(CallEnd::Unavailable(ConnectError::Stopped)),
             };
             if tries < 3 && connection.is_stuck().await {
                 tracing::warn!(server = %self.config.name, "a server that ignores a cancellation is restarted");
                 self.retire(&connection);
                 continue;
             }
-            self.check(remote, schema)?;
+            self.check(&request.remote, schema)?;
             let bounds = CallBounds {
                 timeout: self.config.timeout,
                 total: self.config.call_total_max.max(self.config.timeout),
                 reset_on_progress: self.config.reset_timeout_on_progress,
             };
-            let end = connection.call(remote, arguments.clone(), bounds, cancel, progress.clone()).await;
+            let end = connection.call(request, bounds).await;
             match &end {
                 Err(CallFault::NotSent) if tries < 3 => {
                     self.retire(&connection);
@@ -433,6 +431,12 @@ impl Server {
             noise: live.map_or(0, |live| live.noise()),
             stderr_tail: state.stderr.as_ref().map(Tail::text).unwrap_or_default(),
         }
+    }
+
+    /// Who answers the server during a call.
+    pub(crate) fn asker(&self, context: &CallContext) -> Asker {
+        let roots = Arc::clone(&self.ports.roots);
+        Asker::new(self.ports.elicit.clone(), self.config.name.clone(), roots, context.clone())
     }
 
     /// An error in words that may be shown and written.

@@ -1,14 +1,18 @@
 //! One tool of a server, as a surface holds it.
 
+use crate::connection::Request;
 use crate::definition::{Definitions, ToolDefinition};
 use crate::fault::{CallFault, ConnectError, HttpFault, line_of};
 use crate::result::{self, CallResult};
+use crate::round::{ROUNDS_MAX, Round, Unfinished};
 use crate::server::{CallEnd, Server};
 use host_ports::BoxFuture;
 use host_surface::{Admitted, AnyTool, InputSchema, ToolError, ToolInfo, ToolOutput};
 use host_vocab::{Effect, ToolName, text};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The codes that a server's tool can fail with, besides the gate's own.
 pub mod codes {
@@ -52,6 +56,9 @@ const INSTRUCTION_BYTES_MAX: usize = 600;
 /// How much of them the first one carries.
 const FIRST_INSTRUCTION_BYTES_MAX: usize = 4 * 1024;
 
+/// How long a server that only wants to be asked again is left in peace, times the round.
+const STATE_ROUND_PAUSE: Duration = Duration::from_millis(200);
+
 /// A server's tool.
 pub(crate) struct McpTool {
     info: ToolInfo,
@@ -86,14 +93,55 @@ impl McpTool {
             _ => Map::new(),
         };
         let schema = self.info.schema.value();
-        let end = self
-            .server
-            .call(&self.remote, schema, arguments, &context.cancel, context.progress.clone())
-            .await;
-        match end {
-            Ok(raw) => self.finish(result::read(&raw)),
-            Err(end) => Err(self.error(end)),
+        let mut request = Request {
+            remote: self.remote.clone(),
+            arguments,
+            round: Round::default(),
+            asker: self.server.asker(&context),
+            cancel: context.cancel,
+            progress: context.progress,
+        };
+        for round in 0..=ROUNDS_MAX {
+            let raw = self.server.call(&request, schema).await.map_err(|end| self.error(end))?;
+            let result = result::read(&raw);
+            if result.result_type != "input_required" {
+                return self.finish(result);
+            }
+            if round < ROUNDS_MAX {
+                request.round = self.next_round(&raw, &request, round).await?;
+            }
         }
+        let message = format!("it still wants more after {ROUNDS_MAX} rounds");
+        Err(self.wants(&message))
+    }
+
+    /// What goes back to a server that wants something first.
+    async fn next_round(&self, raw: &RawValue, request: &Request, round: usize) -> Result<Round, ToolError> {
+        let Some(wanted) = Unfinished::read(raw) else {
+            return Err(self.wants("it wants something first and does not say what"));
+        };
+        let Unfinished { requests, state } = wanted;
+        if requests.is_empty() {
+            // It only wants to be asked again: not at once, and not without end.
+            let pause = STATE_ROUND_PAUSE * u32::try_from(round + 1).unwrap_or(1);
+            tokio::select! {
+                () = tokio::time::sleep(pause) => return Ok(Round { responses: None, state }),
+                () = request.cancel.cancelled() => {}
+            }
+        } else {
+            let responses = request.asker.round(&requests).await.map_err(|why| self.wants(&why))?;
+            if !request.cancel.is_cancelled() {
+                return Ok(Round { responses: Some(responses), state });
+            }
+        }
+        let message = "the call was cancelled while the server waited for an answer";
+        Err(ToolError::new(host_surface::codes::ABORTED, message))
+    }
+
+    fn wants(&self, why: &str) -> ToolError {
+        let server = &self.server.config.name;
+        let message = format!("the MCP server {server} did not finish the call: {why}");
+        ToolError::new(codes::INPUT_REQUIRED, message)
     }
 
     fn finish(&self, result: CallResult) -> Result<ToolOutput, ToolError> {
@@ -109,12 +157,6 @@ impl McpTool {
                 Err(ToolError::new(codes::TOOL_ERROR, message).with_partial(result.output))
             }
             "complete" => Ok(result.output),
-            "input_required" => Err(ToolError::new(
-                codes::INPUT_REQUIRED,
-                format!(
-                    "the MCP server {server} wants something of a person first, and nobody can be asked here"
-                ),
-            )),
             other => Err(ToolError::new(
                 codes::PROTOCOL_ERROR,
                 format!(

@@ -179,7 +179,7 @@ pub async fn call(surface: &Surface, name: &str, arguments: Value) -> Settled {
 pub fn withheld(surface: &Surface, name: &str) -> Option<(String, String)> {
     let explanation = surface.explain();
     let row = explanation.tools.iter().find(|row| row.name == name && !row.offered)?;
-    Some((row.by?.to_owned(), row.why.clone()))
+    Some((row.by.as_ref()?.to_string(), row.why.clone()))
 }
 
 /// The names that a surface offers.
