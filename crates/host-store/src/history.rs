@@ -90,20 +90,27 @@ impl HistoryStore for EventLog {
         after_seq: u64,
         events_max: usize,
     ) -> Result<Vec<StoredEvent>, LogError> {
-        let (columns, of_run) = (row::COLUMNS, lookup::OF_RUN);
         let after = i64::try_from(after_seq.max(run.seq.saturating_sub(1))).unwrap_or(i64::MAX);
         let upto = run.settled_seq.and_then(|seq| i64::try_from(seq).ok()).unwrap_or(i64::MAX);
-        let max = i64::try_from(events_max.min(EVENTS_MAX)).unwrap_or(0);
-        let conversation = run.conversation.as_ref().map(ConversationId::as_str);
+        let max = events_max.min(EVENTS_MAX);
         self.core().read(|conn| {
-            let mut events = conn.prepare_cached(&format!(
-                "SELECT {columns} FROM events WHERE seq IN ({of_run}) AND seq <= ?4 AND conversation IS ?5
-                 ORDER BY seq LIMIT ?3"
-            ))?;
-            let mut rows = events.query(params![run.run.as_str(), after, max, upto, conversation])?;
             let mut found = Vec::new();
-            while let Some(event) = rows.next()? {
-                found.push(row::stored(event)?);
+            // Two statements and a look at each event, so that no plan can turn this into a scan.
+            for sql in [lookup::SEQS_OF_RUN, lookup::NEW_SEQS_OF_RUN] {
+                let mut seqs = conn.prepare_cached(sql)?;
+                let mut one =
+                    conn.prepare_cached(&format!("SELECT {} FROM events WHERE seq = ?1", row::COLUMNS))?;
+                let mut rows = seqs.query(params![run.run.as_str(), after, upto])?;
+                while found.len() < max
+                    && let Some(seq) = rows.next()?
+                {
+                    let mut event = one.query([seq.get::<_, i64>(0)?])?;
+                    let Some(event) = event.next()? else { continue };
+                    let event = row::stored(event)?;
+                    if event.scope.conversation == run.conversation {
+                        found.push(event);
+                    }
+                }
             }
             Ok(found)
         })

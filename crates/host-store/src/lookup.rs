@@ -21,6 +21,14 @@ pub(crate) const OF_CALL: &str = "
   UNION ALL
   SELECT seq FROM events WHERE seq > max(?2, (SELECT upto FROM looked_up)) AND call = ?1";
 
+/// The sequences of a run's events behind `?2` up to `?3`, for a run `?1`, as far as they are looked up.
+pub(crate) const SEQS_OF_RUN: &str =
+    "SELECT seq FROM run_events WHERE run = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq";
+/// The same, of the few events behind the mark.
+pub(crate) const NEW_SEQS_OF_RUN: &str = "
+  SELECT seq FROM events
+  WHERE seq > max(?2, (SELECT upto FROM looked_up)) AND seq <= ?3 AND +run = ?1 ORDER BY seq";
+
 /// Whether the append that ends with this event fills the tables.
 pub(crate) fn is_due(seq: u64) -> bool {
     seq.is_multiple_of(EVERY)
