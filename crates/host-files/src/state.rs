@@ -79,6 +79,11 @@ pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
+/// Where a path really leads, links and `..` resolved; the path itself where that can't be found out.
+pub fn real(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// Whether a folder is there, links followed.
 pub fn is_folder(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| about.is_dir())

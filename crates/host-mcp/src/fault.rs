@@ -175,7 +175,7 @@ fn blocked_hint(stderr: &str) -> &'static str {
     let lower = stderr.to_lowercase();
     let any = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     if any(&["read-only file system", "permission denied", "eacces", "erofs", "eperm"]) {
-        "; if the sandbox blocks a folder, name it in the entry's `sandbox.read` or `sandbox.write`"
+        "; if the sandbox blocks a folder, name it in the entry's `sandbox.readableRoots` or `sandbox.writableRoots`"
     } else if any(&["enotfound", "eai_again", "name resolution", "network is unreachable", "dns error"]) {
         "; if the sandbox blocks the network, set the entry's `sandbox.network`"
     } else {

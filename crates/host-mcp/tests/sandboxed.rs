@@ -142,6 +142,6 @@ async fn a_blocked_folder_names_the_setting() {
     stdio_of(&mut blocked).args = vec!["-c".into(), "open('/usr/lib/x','w')".into()];
     let pool = agent.pool(vec![blocked]);
     let (_, why) = withheld(&surface(&pool).await, "mcp__blocked__*").unwrap();
-    assert!(why.contains("sandbox.write"), "{why}");
+    assert!(why.contains("sandbox.writableRoots"), "{why}");
     pool.shutdown().await;
 }

@@ -119,7 +119,7 @@ fn run(inner: &Inner, spec: CommandSpec, stop: &OwnedFd) -> CommandOutcome {
             .map(|violation| format!("{} {}", violation.name.display(), violation.fate))
             .collect();
         let note =
-            format!("sandbox.filesystem.denyWrite protects a name that was written: {}", list.join("; "));
+            format!("sandbox.denyWrite protects a name that was written: {}", list.join("; "));
         if !matches!(outcome.code, CommandCode::Timeout | CommandCode::Aborted) {
             outcome.code = CommandCode::DeniedWrite;
             outcome.message.clear();
@@ -136,7 +136,7 @@ fn guarded_note(guarded: &[PathBuf]) -> String {
     let Some(first) = guarded.first() else { return String::new() };
     let more = if guarded.len() > 1 { " and other folders" } else { "" };
     format!(
-        "; sandbox.filesystem.denyWrite: under Landlock nothing can be made, renamed or removed directly in {}{more}, \
+        "; sandbox.denyWrite: under Landlock nothing can be made, renamed or removed directly in {}{more}, \
          where a protected name is or could be; use a subfolder that exists, or install bubblewrap",
         first.display()
     )

@@ -116,6 +116,13 @@ fn lighten(schema: &mut Value) {
                 let kind = kind.clone();
                 map.insert("type".to_owned(), kind);
             }
+            // Unknown arguments are refused by the checker; saying so for every object costs a prompt its room.
+            if map.get("additionalProperties") == Some(&Value::Bool(false)) {
+                map.shift_remove("additionalProperties");
+            }
+            if let Some(Value::Array(choices)) = map.get_mut("enum") {
+                choices.retain(|choice| !choice.is_null());
+            }
             if map.get("default") == Some(&Value::Null) {
                 map.shift_remove("default");
             }
@@ -170,7 +177,8 @@ mod tests {
         assert!(problems[0].expected.contains("edit"), "{problems:?}");
     }
 
-    #[derive(schemars::JsonSchema)]
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    #[serde(deny_unknown_fields)]
     #[allow(dead_code, reason = "only its schema is looked at")]
     struct Light {
         /// How many.
@@ -184,9 +192,11 @@ mod tests {
         let schema = InputSchema::of::<Light>();
         let shown = schema.value().to_string();
         assert!(!shown.contains("null") && !shown.contains("uint32"), "{shown}");
+        assert!(!shown.contains("additionalProperties"), "{shown}");
         assert!(shown.contains("How many."), "{shown}");
         assert!(schema.check(&json!({"n": null})).is_ok());
         assert!(schema.check(&json!({"n": -1})).is_err());
+        assert!(schema.check(&json!({"m": 1})).is_err());
     }
 
     #[test]

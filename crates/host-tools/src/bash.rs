@@ -55,7 +55,7 @@ pub struct Input {
     /// The longest that it may take, in milliseconds.
     #[serde(default)]
     timeout_ms: Option<u64>,
-    /// Deprecated: use timeout_ms. Up to 600 it means seconds, above that milliseconds.
+    /// Old form of timeout_ms: up to 600 in seconds.
     #[serde(default)]
     timeout: Option<u64>,
     /// The most characters of output to show.
@@ -73,10 +73,9 @@ impl BashTool {
 impl Tool for BashTool {
     const DECL: Decl = Decl {
         name: "Bash",
-        about: "Run a command in Bash: pipes, globs and redirections work. Each call is a new shell in the \
-                workspace, without profile, aliases or variables of earlier calls. Everything that a command \
-                starts is ended with it: nothing stays in the background. Output and exit code come back; long \
-                output is shortened in the middle.",
+        about: "Run a command in Bash: pipes, globs and redirections work. Each call is a new shell in the workspace: \
+                nothing of earlier calls remains, and nothing stays in the background. Output and exit code come back; \
+                long output is shortened in the middle.",
         effects: &[Effect::Executes, Effect::ReadsWorkspace, Effect::WritesWorkspace, Effect::ReachesNetwork],
         belongs: Belongs::Lists,
         codes: COMMAND_CODES,

@@ -30,8 +30,7 @@ impl RunHistoryTool {
 pub struct RunHistoryInput {
     /// list, search or inspect; may be left out, since the other arguments say it.
     pub action: Option<String>,
-    /// Words to find in what set runs going and in their id, dates, status, source, model and effort; at most
-    /// 512 bytes. Answers and tool results are not searched.
+    /// Words to find in what set runs going and in their metadata (not in answers or results); at most 512 bytes.
     pub query: Option<String>,
     /// One run: its overview, or with a cursor the next page of its timeline.
     pub run_id: Option<String>,

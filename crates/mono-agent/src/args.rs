@@ -30,7 +30,7 @@ pub struct Place {
     /// The config file (default: mono-agent.config.json in the agent's folder)
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
-    /// A file of variables that fill unset ones (default: .env in the current folder, if it is there)
+    /// A file of variables that fill unset ones (default: .env in the agent's folder, if it is there)
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub env_file: Option<PathBuf>,
     /// Answer with one JSON object (run, logs: with JSON lines) and nothing else on standard output

@@ -5,6 +5,7 @@ use host_config::environment::Environment;
 use host_config::spec::sandbox::{NetworkMode, SandboxMode, SandboxSpec};
 use host_config::{AgentSpec, CONFIG_FILE};
 use host_files::FilesConfig;
+use host_files::state::real;
 use host_ports::kept::{KeepNothing, KeptOutput};
 use host_sandbox::{
     Effective, Fallback, HostEnvironment, HostList, Limits, Mode, Network, Sandbox, SandboxPolicy,
@@ -21,6 +22,8 @@ fn guarded(spec: &AgentSpec, named: &[PathBuf]) -> Vec<PathBuf> {
     let always = [CONFIG_FILE, ".env"].map(|name| folder.join(name));
     let config = spec.places.config_file.iter().chain(&spec.mcp.file).chain(named).cloned();
     let mut all: Vec<PathBuf> = always.into_iter().chain(config).collect();
+    // A link to the file would lead round the rule on its name.
+    all.extend(all.clone().iter().map(|path| real(path)));
     all.sort();
     all.dedup();
     all
@@ -30,7 +33,9 @@ fn guarded(spec: &AgentSpec, named: &[PathBuf]) -> Vec<PathBuf> {
 fn deny_write(spec: &AgentSpec, named: &[PathBuf]) -> Vec<String> {
     let mut patterns = spec.sandbox.deny_write.clone();
     for path in guarded(spec, named) {
-        let below = path.strip_prefix(&spec.places.workspace).unwrap_or(&path);
+        let workspace = real(&spec.places.workspace);
+        let below = path.strip_prefix(&spec.places.workspace).or_else(|_| path.strip_prefix(&workspace));
+        let below = below.unwrap_or(&path);
         patterns.push(literal(below));
     }
     patterns
@@ -40,9 +45,13 @@ fn deny_write(spec: &AgentSpec, named: &[PathBuf]) -> Vec<String> {
 /// renamed away by a command, with the settings in it.
 fn writable(spec: &AgentSpec) -> Vec<PathBuf> {
     let mut roots = spec.sandbox.writable_roots.clone();
-    let folder = &spec.places.folder;
-    if roots.iter().any(|root| folder.starts_with(root) && folder != root) {
-        roots.push(folder.clone());
+    let folder = real(&spec.places.folder);
+    let inside = |root: &PathBuf| {
+        let root = real(root);
+        folder.starts_with(&root) && folder != root
+    };
+    if roots.iter().any(inside) {
+        roots.push(folder);
     }
     roots
 }

@@ -80,7 +80,7 @@ impl Walk<'_> {
     fn grant(&mut self, path: &Path) -> Result<(), String> {
         if self.grants.write.len() >= GRANTS_MAX {
             return Err(format!(
-                "Landlock: sandbox.filesystem.denyWrite protects names in folders with more than {GRANTS_MAX} \
+                "Landlock: sandbox.denyWrite protects names in folders with more than {GRANTS_MAX} \
                  entries, too many to grant one by one; install bubblewrap"
             ));
         }

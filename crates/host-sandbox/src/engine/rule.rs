@@ -76,7 +76,7 @@ impl Rule {
             Rule::ReadableRoots => "sandbox.filesystem readable roots",
             Rule::WritableRoots => "sandbox.filesystem writable roots",
             Rule::HiddenState => "the host's state is hidden",
-            Rule::DenyWrite => "sandbox.filesystem.denyWrite inside a writable root",
+            Rule::DenyWrite => "sandbox.denyWrite inside a writable root",
             Rule::NetworkNone => "sandbox.network.mode none",
             Rule::NetworkLocalhost => "sandbox.network.mode localhost",
             Rule::NetworkAllowlist => "sandbox.network.mode allowlist",

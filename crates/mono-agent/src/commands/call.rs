@@ -19,7 +19,11 @@ pub async fn run(place: &Place, call: Call) -> Result<ExitCode, Failure> {
     let options = OpenOptions { needs_model: false, ..OpenOptions::default() };
     let door = Door::open(place, call.local, options).await?;
     let lines = Arc::new(Lines::of_stdin());
-    let timeout = std::time::Duration::from_secs(60);
+    let timeout = match &door {
+        Door::Here(agent) => agent.approval_timeout(),
+        // The host keeps its own time; this end only must not be quicker.
+        Door::Joined(_) => std::time::Duration::from_secs(600),
+    };
     let people = People { ask: Arc::new(TerminalAsk::new(lines, timeout)), desk: None };
     let cancel = on_interrupt();
     let settled = match &door {
