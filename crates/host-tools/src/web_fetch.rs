@@ -118,10 +118,14 @@ impl WebFetchTool {
     async fn get(&self, key: &Key, request: &Request) -> Got {
         self.flights
             .share(key, async {
+                let total = self.settings.limits.total;
+                let until = tokio::time::Instant::now() + total;
                 let (tally, fetched) = transfer::fetch(self.http.as_ref(), request, &self.settings).await;
                 let result = match fetched {
                     Err(error) => Err(error.into()),
-                    Ok(fetched) => read(fetched, request.format).await,
+                    Ok(fetched) => tokio::time::timeout_at(until, read(fetched, request.format))
+                        .await
+                        .unwrap_or(Err(TransferError::Deadline(total).into())),
                 };
                 if let Ok(document) = &result
                     && document.status.is_success()

@@ -20,12 +20,14 @@ const RUNS_MAX: usize = 1024;
 
 /// Hits that may be shared.
 type Hits = Arc<Vec<Hit>>;
+/// An engine and what it was asked.
+type Asked = (&'static str, Wording);
 
 /// Everything that outlives a call.
 pub(super) struct Desk {
     settings: WebSearchSettings,
     spent: Mutex<IndexMap<RunId, u32>>,
-    cached: Mutex<IndexMap<(&'static str, Wording), (Instant, Hits)>>,
+    cached: Mutex<IndexMap<Asked, (Instant, Hits)>>,
     engines: Vec<Manners>,
     public: Semaphore,
     flights: Flights<(RunId, &'static str, Wording), Result<Hits, Missing>>,
