@@ -12,6 +12,9 @@ pub(crate) const NEAR_LINES: usize = 15;
 /// The most places that one edit may replace.
 const PLACES_MAX: usize = 10_000;
 
+/// The most pieces of a text that are folded one by one instead of all of it.
+const WINDOWS_MAX: usize = 256;
+
 /// One edit as it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wanted {
@@ -137,13 +140,77 @@ impl<'a> Original<'a> {
         if folded_needle.iter().all(|byte| *byte == b'\n') {
             return Vec::new();
         }
+        match self.reach(needle) {
+            Some(windows) => self.find_within(&windows, needle, &folded_needle, likeness, all),
+            None => self.find_anywhere(needle, &folded_needle, likeness, all),
+        }
+    }
+
+    fn find_anywhere(
+        &mut self,
+        needle: &str,
+        folded_needle: &[u8],
+        likeness: Likeness,
+        all: bool,
+    ) -> Vec<Range<usize>> {
         let body = self.body;
         let slot = &mut self.folded[likeness as usize - 1];
         let hay = slot.get_or_insert_with(|| Folded::new(body, likeness));
-        let places: Vec<Range<usize>> = find_all(&hay.bytes, &folded_needle, all)
+        let places: Vec<Range<usize>> = find_all(&hay.bytes, folded_needle, all)
             .map(|at| widened(body, hay.original(at, folded_needle.len()), needle))
             .collect();
         places
+    }
+
+    /// The same, folding no more of the body than a match can lie in.
+    fn find_within(
+        &self,
+        windows: &[Range<usize>],
+        needle: &str,
+        folded_needle: &[u8],
+        likeness: Likeness,
+        all: bool,
+    ) -> Vec<Range<usize>> {
+        let mut places = Vec::new();
+        for window in windows {
+            let hay = Folded::new(&self.body[window.clone()], likeness);
+            places.extend(find_all(&hay.bytes, folded_needle, all).map(|at| {
+                let found = hay.original(at, folded_needle.len());
+                widened(self.body, found.start + window.start..found.end + window.start, needle)
+            }));
+            if places.len() > PLACES_MAX {
+                break;
+            }
+        }
+        places
+    }
+
+    /// The lines in which a match of a text can lie: folding neither breaks, joins nor respells a word of ASCII, and
+    /// keeps every line break, so that a match has the text's longest word in it and as many lines. `None` = the
+    /// word says too little.
+    fn reach(&self, needle: &str) -> Option<Vec<Range<usize>>> {
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let words = needle.as_bytes().split(|byte| !is_part(byte));
+        let word = words.max_by_key(|word| word.len()).filter(|word| !word.is_empty())?;
+        let breaks = memchr::memchr_iter(b'\n', needle.as_bytes()).count();
+        let mut windows: Vec<Range<usize>> = Vec::new();
+        let mut from = 0;
+        let finder = memmem::Finder::new(word);
+        while let Some(at) = finder.find(self.body.get(from..)?) {
+            let at = from + at;
+            let window = self.lines.around(&(at..at + word.len()), breaks);
+            // What else of the word is on these last lines brings nothing new but more lines after them.
+            from = if breaks == 0 { window.end } else { at + word.len() };
+            match windows.last_mut() {
+                Some(last) if window.start <= last.end => last.end = last.end.max(window.end),
+                _ => windows.push(window),
+            }
+            if windows.len() > WINDOWS_MAX {
+                return None;
+            }
+        }
+        let bytes: usize = windows.iter().map(|window| window.len()).sum();
+        (bytes <= self.body.len() / 4).then_some(windows)
     }
 
     fn windows(&mut self, edit: usize, near: &str) -> Result<Vec<Range<usize>>, PlanError> {
@@ -226,4 +293,39 @@ pub(crate) fn apply(body: &[u8], replacements: &[Replacement]) -> Vec<u8> {
     }
     out.extend_from_slice(&body[at..]);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        // FIL-4: looking where a match can be finds what looking everywhere finds.
+        #[test]
+        fn a_search_near_the_word_misses_nothing(
+            pieces in prop::collection::vec(prop::sample::select(vec![
+                "word", "wor", "d", " ", "  ", "\t", "\n", "\r\n", "\r", "“", "\"", "–", "-", "é", "\u{a0}", "(",
+                ")", "_", "\u{200b}", "other", "\n  filler line of no use\n  filler line of no use\n",
+            ]), 0..60),
+            from in 0usize..50, count in 1usize..6, spaces in any::<bool>(), all in any::<bool>(),
+        ) {
+            let body = pieces.concat();
+            let needle: String = pieces.iter().skip(from).take(count).copied().collect();
+            let needle = if spaces { needle.replace(['(', ')'], " ( ").replace('\t', "  ") } else { needle };
+            let mut original = Original::new(body.as_bytes());
+            for likeness in Likeness::FOLDED {
+                let folded = Folded::new(needle.as_bytes(), likeness).bytes;
+                if folded.iter().all(|byte| *byte == b'\n') {
+                    continue;
+                }
+                if let Some(windows) = original.reach(&needle) {
+                    let near = original.find_within(&windows, &needle, &folded, likeness, all);
+                    prop_assert_eq!(near, original.find_anywhere(&needle, &folded, likeness, all));
+                }
+            }
+        }
+    }
 }
