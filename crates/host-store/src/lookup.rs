@@ -74,4 +74,21 @@ mod tests {
             assert!(steps.iter().any(|step| step.contains("PRIMARY KEY (rowid>?)")), "{steps:?}");
         }
     }
+
+    // RUN-11
+    #[test]
+    fn no_plan_looks_through_all_events() {
+        let conn = crate::schema::in_memory();
+        for sql in [OF_RUN, OF_CALL, SEQS_OF_RUN, NEW_SEQS_OF_RUN] {
+            let mut plan = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let values = vec![rusqlite::types::Value::Null; plan.parameter_count()];
+            let steps: Vec<String> = plan
+                .query_map(rusqlite::params_from_iter(values), |row| row.get(3))
+                .unwrap()
+                .collect::<Result<_, _>>()
+                .unwrap();
+            assert!(!steps.iter().any(|step| step.starts_with("SCAN events")), "{sql}: {steps:?}");
+            println!("{steps:?}");
+        }
+    }
 }

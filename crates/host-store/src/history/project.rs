@@ -120,7 +120,7 @@ fn run_settled(index: &Connection, event: &StoredEvent) -> rusqlite::Result<()> 
 fn run_seq(index: &Connection, run: &str, of: Numbers, open: bool) -> rusqlite::Result<Option<i64>> {
     index
         .prepare_cached(
-            "SELECT seq FROM h_runs WHERE run = ?1 AND conversation = ?2 AND (?3 = 0 OR settled_seq IS NULL)
+            "SELECT seq FROM h_runs INDEXED BY h_runs_run WHERE run = ?1 AND conversation = ?2 AND (?3 = 0 OR settled_seq IS NULL)
              ORDER BY seq DESC LIMIT 1",
         )?
         .query_row(params![run, of.conversation, open], |row| row.get(0))

@@ -53,7 +53,8 @@ pub(super) fn find(index: &Connection, scope: &ScopeFilter, id: &RunId) -> rusql
     let scope = within.clause();
     index
         .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM h_runs r JOIN h_scopes s ON s.id = r.conversation
+            // Without the hint the planner may walk the whole conversation, which is in order already.
+            "SELECT {COLUMNS} FROM h_runs r INDEXED BY h_runs_run JOIN h_scopes s ON s.id = r.conversation
              WHERE r.run = :run AND {scope} ORDER BY r.seq DESC LIMIT 1"
         ))?
         .query_row(
