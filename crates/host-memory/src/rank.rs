@@ -9,7 +9,7 @@ use crate::{CosineScale, FactRow, Index, IndexError};
 use std::collections::HashMap;
 
 /// The most facts that are looked at by their words.
-const CANDIDATES_MAX: usize = 600;
+const CANDIDATES_MAX: usize = 256;
 /// The most that are looked at by their vectors.
 const NEAREST_MAX: usize = 64;
 /// The most words of a query.
@@ -100,10 +100,10 @@ fn candidates(index: &dyn Index, words: &[Word], live: u64) -> Result<Vec<i64>, 
     let mut rows: Vec<i64> = Vec::new();
     let term = |word: &&Word| word.term.clone();
     if present.len() > 1 {
-        rows.extend(index.matching(&present.iter().map(term).collect::<Vec<_>>(), 200)?);
+        rows.extend(index.matching(&present.iter().map(term).collect::<Vec<_>>(), 100)?);
     }
     if present.len() > 2 {
-        rows.extend(index.matching(&present[..2].iter().map(term).collect::<Vec<_>>(), 200)?);
+        rows.extend(index.matching(&present[..2].iter().map(term).collect::<Vec<_>>(), 100)?);
     }
     for (at, word) in present.iter().enumerate() {
         // Once there is something, a word of every tenth fact finds nothing better.
@@ -112,12 +112,12 @@ fn candidates(index: &dyn Index, words: &[Word], live: u64) -> Result<Vec<i64>, 
             continue;
         }
         rows.extend(
-            index.matching(std::slice::from_ref(&word.term), (CANDIDATES_MAX - rows.len()).min(300))?,
+            index.matching(std::slice::from_ref(&word.term), (CANDIDATES_MAX - rows.len()).min(128))?,
         );
     }
     for word in words.iter().filter(|word| word.found_in < 50) {
         if let Some(stem) = stem(&word.term) {
-            rows.extend(index.matching(&[format!("{stem}*")], 100)?);
+            rows.extend(index.matching(&[format!("{stem}*")], 40)?);
         }
     }
     Ok(rows)

@@ -5,12 +5,14 @@ use crate::rank::{self, QueryVector};
 use crate::refusal::unsafe_characters;
 use crate::store::Freshness;
 use crate::sync::SyncError;
-use crate::{FactRow, MemoryStore, Purpose, Status};
+use crate::{Embedder, FactRow, MemoryStore, Purpose, Status};
 use host_ports::BoxFuture;
 use host_ports::memory::{Hit, OMITTED, QUERY_BYTES_MAX, Recall, RecallError, Recalled};
 
 /// How many texts go to an embedder at once.
 const EMBED_BATCH: usize = 32;
+/// How many facts without a vector are looked up at once.
+const MISSING_AT_ONCE: usize = 4096;
 
 impl Recall for MemoryStore {
     fn recall<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Result<Recalled, RecallError>> {
@@ -119,31 +121,37 @@ impl MemoryStore {
         let mut made = 0;
         while made < limit {
             let (store, identity) = (self.clone(), identity.clone());
+            // Looking for what is missing reads the whole index, so it is done for many at once.
             let next = tokio::task::spawn_blocking(move || {
                 store.index().use_vectors(&identity, false)?;
-                store.index().without_vector(EMBED_BATCH)
+                store.index().without_vector((limit - made).min(MISSING_AT_ONCE))
             });
-            let batch = next.await.map_err(|err| err.to_string())?.map_err(|err| err.to_string())?;
-            if batch.is_empty() {
+            let missing = next.await.map_err(|err| err.to_string())?.map_err(|err| err.to_string())?;
+            if missing.is_empty() {
                 break;
             }
-            let (rows, texts): (Vec<i64>, Vec<String>) = batch.into_iter().unzip();
-            // What may not be shown may not go to an embedder either.
-            let texts: Vec<String> = texts.iter().map(|text| self.shown(text, usize::MAX).0).collect();
-            let vectors = embedder.embed(&texts, Purpose::Fact).await.map_err(|err| err.to_string())?;
-            if vectors.len() != texts.len() {
-                return Err("the embedder gave another number of vectors".to_owned());
+            for batch in missing.chunks(EMBED_BATCH) {
+                self.embed_batch(embedder.as_ref(), batch).await?;
+                made += batch.len();
             }
-            made += rows.len();
-            let store = self.clone();
-            let pairs: Vec<(i64, Vec<f32>)> =
-                rows.into_iter().zip(vectors.into_iter().map(directed)).collect();
-            tokio::task::spawn_blocking(move || store.index().put_vectors(&pairs))
-                .await
-                .map_err(|err| err.to_string())?
-                .map_err(|err| err.to_string())?;
         }
         Ok(made)
+    }
+}
+
+impl MemoryStore {
+    async fn embed_batch(&self, embedder: &dyn Embedder, batch: &[(i64, String)]) -> Result<(), String> {
+        // What may not be shown may not go to an embedder either.
+        let texts: Vec<String> = batch.iter().map(|(_, text)| self.shown(text, usize::MAX).0).collect();
+        let vectors = embedder.embed(&texts, Purpose::Fact).await.map_err(|err| err.to_string())?;
+        if vectors.len() != batch.len() {
+            return Err("the embedder gave another number of vectors".to_owned());
+        }
+        let rows = batch.iter().map(|(row, _)| *row);
+        let pairs: Vec<(i64, Vec<f32>)> = rows.zip(vectors.into_iter().map(directed)).collect();
+        let store = self.clone();
+        let put = tokio::task::spawn_blocking(move || store.index().put_vectors(&pairs)).await;
+        put.map_err(|err| err.to_string())?.map_err(|err| err.to_string())
     }
 }
 

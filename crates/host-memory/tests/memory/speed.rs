@@ -1,4 +1,5 @@
-//! Figures; what they must be is checked in release builds alone.
+//! Figures. What they must be (REM-8) is asserted where `MEMORY_SPEED_STRICT` is set, on a quiet machine and in a
+//! release build.
 
 use crate::fixture::World;
 use host_ports::memory::Recall as _;
@@ -133,7 +134,7 @@ async fn speed_of_remember_recall_and_rebuild() {
     let fsync = fsync(&it);
     let multiple = remember.as_secs_f64() / fsync.as_secs_f64();
     println!("remember among {facts} facts: p50 {remember:?}, {multiple:.1} × one fsync ({fsync:?})");
-    if strict {
+    if std::env::var_os("MEMORY_SPEED_STRICT").is_some() {
         assert!(
             rate >= 50_000.0 && recall < Duration::from_millis(10) && remember < Duration::from_millis(5)
         );
@@ -181,7 +182,7 @@ async fn speed_of_hybrid_recall() {
     }
     let recall = median(times);
     println!("recall, hybrid, {facts} facts: p50 {recall:?}; resident {} MB", resident_mb());
-    if strict {
+    if std::env::var_os("MEMORY_SPEED_STRICT").is_some() {
         assert!(recall < Duration::from_millis(30));
     }
 }
