@@ -59,7 +59,7 @@ impl Servers {
             if entry.required {
                 required.push(entry.name.to_string());
             }
-            match config(entry, spec, env).and_then(|config| with_home(config, state)) {
+            match config(entry, spec, env) {
                 Ok(config) => servers.push(config),
                 Err(why) => broken.push(Broken { name: entry.name.to_string(), why }),
             }
@@ -67,7 +67,9 @@ impl Servers {
         let options = PoolOptions {
             host_env: env.clone().into_iter().collect(),
             cache: Some(Arc::new(DiskCache { folder: state.definitions() })),
-            homes: Some(state.server_homes()),
+            // The sandbox hides the whole state folder, so a home below it could not be written: until it can
+            // let one folder through, a server has the sandbox's own short-lived home.
+            homes: None,
             refresh,
             redactor,
             ..PoolOptions::default()
@@ -128,19 +130,6 @@ fn config(entry: &McpServerSpec, spec: &AgentSpec, env: &Environment) -> Result<
         },
         ..McpServerConfig::of(entry.name.clone(), transport)
     })
-}
-
-/// Makes the private home of a confined server, so that what it caches survives it and no other reads it.
-fn with_home(config: McpServerConfig, state: &StateFolder) -> Result<McpServerConfig, String> {
-    let confined = matches!(config.confine, Confine::Sandbox { .. });
-    if confined && matches!(config.transport, McpTransport::Stdio(_)) {
-        let homes = state.server_homes();
-        for folder in [homes.clone(), homes.join(config.name.as_str())] {
-            host_files::state::ensure_private_dir(&folder)
-                .map_err(|error| format!("its private home can't be made: {error}"))?;
-        }
-    }
-    Ok(config)
 }
 
 fn stdio_config(stdio: &StdioSpec) -> StdioConfig {
