@@ -122,7 +122,7 @@ pub fn run() -> Vec<Row> {
     let folder = tempfile::tempdir_in(".").expect("a folder here");
     let raw = raw_sqlite(folder.path(), 5_000);
     let bare = runtime.block_on(async { per_call(&surface(None).await, 20_000).await });
-    let (log, it) = recorder(&folder.path().join("default"), Durability::Default);
+    let (log, it) = recorder(&folder.path().join("default"), Durability::Process);
     let recorded = runtime.block_on(async { per_call(&surface(Some(it)).await, 20_000).await });
     log.close().expect("it closes");
     let (log, it) = recorder(&folder.path().join("full"), Durability::Full);

@@ -5,9 +5,11 @@
 
 #![allow(clippy::disallowed_methods, reason = "measurements start processes and open files of their own")]
 
+mod files;
 mod gate;
 mod process;
 mod row;
+mod sandbox;
 
 use row::Row;
 use std::process::ExitCode;
@@ -29,9 +31,22 @@ const BENCHES: &[Bench] = &[
         about: "a fresh process: --help, the first answer, memory, sizes",
         run: process::run,
     },
+    Bench {
+        name: "sandbox",
+        about: "a command in its sandbox beside the raw operation; memory under much output",
+        run: sandbox::run,
+    },
+    Bench {
+        name: "files",
+        about: "Grep, Glob, Read and Edit beside rg, fdfind and the raw operation",
+        run: files::run,
+    },
 ];
 
 fn main() -> ExitCode {
+    if let Some(code) = host_sandbox::helper_main(std::env::args_os()) {
+        return code;
+    }
     let mut names: Vec<String> = std::env::args().skip(1).collect();
     let json = names.iter().any(|it| it == "--json");
     names.retain(|it| it != "--json");
