@@ -252,3 +252,108 @@ fn engine(
         other => Err(Left::Out(format!("this version does not run {other} (tools.web.search.backend)"))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host_config::spec::tools::{KeyEnvSpec, SearxngSpec};
+    use host_surface::ToolSource as _;
+    use std::path::Path;
+
+    /// `WebFetch` and `WebSearch`: `ready`, or by whom they are withheld and why.
+    async fn told(change: impl FnOnce(&mut AgentSpec), env: &[(&str, &str)]) -> [String; 2] {
+        let mut spec = AgentSpec::embedded_default(Path::new("/nowhere"));
+        change(&mut spec);
+        let env: Environment = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let offers = tools(&spec, &env).unwrap().offers(&host_testkit::facts()).await;
+        let words = offers.iter().map(|offer| match offer {
+            Offer::Ready(_) => "ready".to_owned(),
+            Offer::Withheld(it) => format!("{}: {}", it.by.as_str(), it.why),
+        });
+        words.collect::<Vec<_>>().try_into().unwrap()
+    }
+
+    fn searxng(spec: &mut AgentSpec, endpoint: &str) {
+        spec.tools.web.search.searxng = Some(SearxngSpec { endpoint: endpoint.to_owned() });
+    }
+
+    // TOO-4, TOO-5
+    #[tokio::test]
+    async fn the_network_policy_decides() {
+        let none = told(|_| {}, &[]).await;
+        for words in &none {
+            assert!(words.starts_with("sandbox: sandbox.network.mode is none"), "{words}");
+        }
+        let local = |spec: &mut AgentSpec| spec.sandbox.network = NetworkMode::Localhost;
+        let [fetch, search] = told(local, &[]).await;
+        assert!(fetch.starts_with("sandbox: ") && search.starts_with("sandbox: "), "{fetch} {search}");
+        let [fetch, search] = told(
+            |spec| {
+                local(spec);
+                searxng(spec, "http://127.0.0.1:8888");
+            },
+            &[],
+        )
+        .await;
+        assert!(fetch.starts_with("sandbox: ") && search == "ready", "{fetch} {search}");
+        let listed = |hosts: &'static [&'static str]| {
+            move |spec: &mut AgentSpec| {
+                spec.sandbox.network = NetworkMode::Allowlist;
+                spec.sandbox.allowlist = hosts.iter().map(|it| (*it).to_owned()).collect();
+            }
+        };
+        let [fetch, search] = told(listed(&["a.example"]), &[]).await;
+        assert!(fetch == "ready" && search.contains("html.duckduckgo.com"), "{fetch} {search}");
+        assert_eq!(told(listed(&["html.duckduckgo.com"]), &[]).await, ["ready", "ready"]);
+        assert!(told(listed(&[]), &[]).await[0].contains("allowlist is empty"));
+        assert_eq!(told(|spec| spec.sandbox.network = NetworkMode::All, &[]).await, ["ready", "ready"]);
+    }
+
+    // TOO-5
+    #[tokio::test]
+    async fn an_engine_that_lacks_something_is_named() {
+        let chain = |backend: &'static str| {
+            move |spec: &mut AgentSpec| {
+                spec.sandbox.network = NetworkMode::All;
+                spec.tools.web.search.backend = vec![backend.to_owned()];
+                spec.tools.web.search.brave = Some(KeyEnvSpec { api_key_env: "BRAVE_KEY".to_owned() });
+            }
+        };
+        for (backend, says) in [("brave", "BRAVE_KEY"), ("searxng", "searxng.endpoint"), ("codex", "codex")] {
+            let [_, search] = told(chain(backend), &[]).await;
+            assert!(search.starts_with("capability: ") && search.contains(says), "{search}");
+        }
+        assert_eq!(told(chain("brave"), &[("BRAVE_KEY", "k")]).await[1], "ready");
+        let both = |spec: &mut AgentSpec| {
+            chain("auto")(spec);
+            spec.tools.web.coordination = "host".to_owned();
+        };
+        let host = told(both, &[]).await;
+        assert!(host[1].contains("tools.web.coordination"), "{}", host[1]);
+    }
+
+    // TOO-5
+    #[test]
+    fn a_search_service_elsewhere_is_refused_at_the_start() {
+        for bad in
+            ["https://127.0.0.1", "http://10.0.0.1:8888", "http://u:p@127.0.0.1", "http://127.0.0.1/?q=1"]
+        {
+            let mut spec = AgentSpec::embedded_default(Path::new("/nowhere"));
+            searxng(&mut spec, bad);
+            let Err(error) = tools(&spec, &Environment::new()) else { panic!("{bad}") };
+            assert_eq!(error.code.as_str(), "invalid_search_config", "{bad}");
+        }
+    }
+
+    // TOO-4
+    #[test]
+    fn connections_follow_the_policy_too() {
+        let list = HostList::parse(&["a.example"]).unwrap();
+        let reach = WebReach::Allowlist(Arc::new(Listed(list)));
+        let rule = Outside { reach, public: PublicOnly::default() };
+        assert!(rule.host("a.example", 443).is_ok() && rule.host("b.example", 443).is_err());
+        assert!(rule.address("a.example", "169.254.169.254".parse().unwrap()).is_err());
+        assert!(ThisMachine.address("localhost", "127.0.0.1".parse().unwrap()).is_ok());
+        assert!(ThisMachine.address("localhost", "8.8.8.8".parse().unwrap()).is_err());
+    }
+}
