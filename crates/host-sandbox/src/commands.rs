@@ -118,8 +118,7 @@ fn run(inner: &Inner, spec: CommandSpec, stop: &OwnedFd) -> CommandOutcome {
             .iter()
             .map(|violation| format!("{} {}", violation.name.display(), violation.fate))
             .collect();
-        let note =
-            format!("sandbox.denyWrite protects a name that was written: {}", list.join("; "));
+        let note = format!("sandbox.denyWrite protects a name that was written: {}", list.join("; "));
         if !matches!(outcome.code, CommandCode::Timeout | CommandCode::Aborted) {
             outcome.code = CommandCode::DeniedWrite;
             outcome.message.clear();
