@@ -1,6 +1,10 @@
 //! Whole-host stories: the built binary, real folders, the real sandbox, real servers.
 
-#![allow(clippy::disallowed_methods, reason = "stories prepare folders and start the built program")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "stories prepare folders and start the built program; what can't be set up fails the test"
+)]
 
 mod story {
     pub mod agent;

@@ -108,7 +108,6 @@ pub(crate) fn engine(
                 reason = "the loader bounds the ratio"
             )]
             trigger_percent: (runtime.compaction.trigger_ratio * 100.0).round() as u64,
-            ..CompactionConfig::default()
         },
     };
     Engine::new(EngineParts { chain, hub, config, incarnation }).ok()

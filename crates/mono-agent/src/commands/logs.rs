@@ -23,11 +23,13 @@ pub fn run(place: &Place, logs: &Logs) -> Result<ExitCode, Failure> {
     if place.json && !logs.follow {
         print_line(&json!({"ok": true, "lines": lines.len() - from}).to_string());
     }
-    while logs.follow {
+    if !logs.follow {
+        return Ok(ExitCode::SUCCESS);
+    }
+    loop {
         std::thread::sleep(Duration::from_millis(200));
         follow.lines().map_err(Failure::system)?.iter().for_each(|line| show(place, line));
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// The newest lines of a log, for an error message.
