@@ -222,9 +222,9 @@ fn models_and_providers() {
     assert_snapshot!(
         "provider_definitions",
         with(
-            "groq:llama",
+            "acme:llama",
             r#"  "providers": {
-    "groq": {}, "b a d": { "type": "ollama" }, "mine": { "type": "openai_compat" },
+    "acme": {}, "b a d": { "type": "ollama" }, "mine": { "type": "openai_compat" },
     "two": { "type": "anthropic", "apiKey": "x", "apiKeyEnv": "Y" },
     "openai": { "baseUrl": "localhost:1", "toolCalling": "maybe" }
   },

@@ -151,7 +151,12 @@ pub fn build(settings: ProviderSettings, ports: ModelPorts) -> Result<Arc<dyn Mo
         .or_else(|| known_window(&settings.model).filter(|_| !local))
         .unwrap_or(if local { LOCAL_WINDOW } else { DEFAULT_WINDOW });
     let wait = Duration::from_secs(if local { 600 } else { 120 });
-    let (headers, mut secrets) = headers(&settings.headers)?;
+    let (mut headers, mut secrets) = headers(&settings.headers)?;
+    if local {
+        // Small servers close a connection after an answer without saying so; the next request on it would
+        // be lost, and after a tool ran it may not be sent again. A new connection on this machine costs nothing.
+        headers.insert(http::header::CONNECTION, HeaderValue::from_static("close"));
+    }
     if let Some(aws) = &settings.aws {
         secrets.extend([aws.secret_access_key.clone()].into_iter().chain(aws.session_token.clone()));
     }
