@@ -45,20 +45,20 @@ pub struct BashTool {
 pub struct Input {
     /// The command, in Bash syntax.
     command: String,
-    /// The folder to start in, relative to the workspace; without it, the workspace. `cd` does not outlast a call.
+    /// Folder to start in; default: the workspace.
     #[serde(default)]
     workdir: Option<String>,
     /// A few words for people on what this is for.
     #[serde(default)]
     #[allow(dead_code, reason = "people read it in the recorded arguments")]
     description: Option<String>,
-    /// The longest that it may take, in milliseconds.
+    /// Time limit in milliseconds.
     #[serde(default)]
     timeout_ms: Option<u64>,
     /// Old form of timeout_ms: up to 600 in seconds.
     #[serde(default)]
     timeout: Option<u64>,
-    /// The most characters of output to show.
+    /// Most characters of output to show.
     #[serde(default)]
     max_output_chars: Option<usize>,
 }

@@ -29,13 +29,13 @@ pub struct Input {
     /// Its arguments, each passed exactly as it is; at most 256.
     #[serde(default)]
     args: Vec<String>,
-    /// The folder to start in, relative to the workspace; without it, the workspace.
+    /// Folder to start in; default: the workspace.
     #[serde(default)]
     workdir: Option<String>,
-    /// The longest that it may take, in milliseconds.
+    /// Time limit in milliseconds.
     #[serde(default)]
     timeout_ms: Option<u64>,
-    /// The most characters of output to show.
+    /// Most characters of output to show.
     #[serde(default)]
     max_output_chars: Option<usize>,
     /// A few words for people on what this is for.
