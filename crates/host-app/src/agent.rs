@@ -583,7 +583,7 @@ pub(crate) fn short_digest(bytes: &[u8]) -> String {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    host_vocab::text::hex(&bytes[..16])
 }
 
 /// How the run of a single call ended.

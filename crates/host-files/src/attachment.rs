@@ -156,7 +156,7 @@ fn turn_folder(turn: &str) -> String {
     if plain {
         return turn.to_owned();
     }
-    Sha256::digest(turn)[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+    host_vocab::text::hex(&Sha256::digest(turn)[..16])
 }
 
 /// A name to show and store: one segment, no control, direction or invisible characters, no leading or

@@ -218,7 +218,7 @@ impl KeptFile for Filling {
 
 fn output_id(run: &RunId, call: &CallId, stream: &str, again: usize) -> String {
     let hash = Sha256::digest(format!("{run}/{call}.{stream}.{again}"));
-    hash[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+    host_vocab::text::hex(&hash[..16])
 }
 
 fn bytes_below(folder: &Path) -> u64 {

@@ -203,7 +203,7 @@ impl Drop for Temp<'_> {
 pub(crate) fn temp_name() -> Result<OsString, Errno> {
     let mut random = [0_u8; 12];
     getrandom::fill(&mut random).map_err(|_| Errno::IO)?;
-    let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = host_vocab::text::hex(&random);
     Ok(format!(".mono-agent-{hex}.tmp").into())
 }
 

@@ -189,7 +189,7 @@ impl McpServerConfig {
                 }
             }
         }
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        host_vocab::text::hex(&hash.finalize())
     }
 }
 

@@ -15,6 +15,7 @@ use crate::{
 };
 use host_ports::BoxFuture;
 use host_ports::memory::{FACT_CHARS_MAX, Remember, RememberError, Remembered};
+use host_vocab::text::one_line;
 
 /// The longest summary of a turn in characters.
 const SUMMARY_CHARS_MAX: usize = 2000;
@@ -64,11 +65,11 @@ impl MemoryStore {
         }
         let said = match turn.speaker {
             Speaker::Trigger => String::new(),
-            Speaker::HumanTurn | Speaker::Unknown => cut(&turn.said, SUMMARY_CHARS_MAX / 3),
+            Speaker::HumanTurn | Speaker::Unknown => one_line(&turn.said, SUMMARY_CHARS_MAX / 3),
         };
-        let label = host_vocab::text::one_line(&turn.label, 40);
+        let label = one_line(&turn.label, 40);
         let asked = if said.trim().is_empty() { label } else { format!("{label}: {said}") };
-        let text = format!("{asked} · Assistant: {}", cut(&turn.answer, SUMMARY_CHARS_MAX));
+        let text = format!("{asked} · Assistant: {}", one_line(&turn.answer, SUMMARY_CHARS_MAX));
         let text = normal(&self.parts.refusal.scrubbed(&text)).replace(DELIMITER, "<!-- mem");
         let text: String = text.chars().filter(|c| !is_unsafe(*c)).collect();
         match self.parts.refusal.check(&text) {
@@ -238,10 +239,6 @@ fn standing<'a>(places: &'a [Place], text: &str) -> Result<Option<&'a Place>, Re
         return Err(RememberError::Superseded);
     }
     Ok(places.first())
-}
-
-fn cut(text: &str, chars_max: usize) -> String {
-    host_vocab::text::one_line(text, chars_max)
 }
 
 fn is_unsafe(c: char) -> bool {

@@ -37,7 +37,7 @@ pub(crate) fn plain_id(id: &str) -> String {
     }
     use sha2::Digest as _;
     let digest = sha2::Sha256::digest(id.as_bytes());
-    let tail: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let tail = host_vocab::text::hex(&digest[..8]);
     let head: String = id.chars().filter(|c| plain(*c)).take(40).collect();
     format!("{head}_{tail}")
 }

@@ -148,7 +148,7 @@ fn encodings(value: &str) -> Vec<(String, Edge)> {
             base64_inner(bytes, offset, &mut forms)
         }
     }
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = host_vocab::text::hex(bytes);
     forms.push((hex.to_uppercase(), NO_EDGE));
     forms.push((hex, NO_EDGE));
     if value.contains(' ') {

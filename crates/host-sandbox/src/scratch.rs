@@ -14,7 +14,7 @@ impl Scratch {
         let below = if below.is_empty() { "/tmp" } else { below };
         let mut random = [0; 12];
         getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
-        let name: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = host_vocab::text::hex(&random);
         let path = Path::new(below).join(format!("mono-agent-{name}"));
         std::fs::DirBuilder::new().mode(0o700).create(&path)?;
         Ok(Scratch(path))

@@ -56,7 +56,7 @@ impl Chain {
     pub(crate) fn digest(&self, bytes: &[u8]) -> String {
         let mut mac = self.digest.clone();
         mac.update(bytes);
-        crate::key::hex(&mac.finalize().into_bytes())
+        host_vocab::text::hex(&mac.finalize().into_bytes())
     }
 
     /// The signature of a checkpoint: the last event that retention removed, and its hash.

@@ -93,15 +93,5 @@ pub(crate) fn random(buffer: &mut [u8]) -> std::io::Result<()> {
 pub(crate) fn random_hex(bytes: usize) -> std::io::Result<String> {
     let mut buffer = vec![0u8; bytes];
     random(&mut buffer)?;
-    Ok(hex(&buffer))
-}
-
-/// Lower-case hex.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    bytes
-        .iter()
-        .flat_map(|b| [DIGITS[usize::from(b >> 4)], DIGITS[usize::from(b & 15)]])
-        .map(char::from)
-        .collect()
+    Ok(host_vocab::text::hex(&buffer))
 }

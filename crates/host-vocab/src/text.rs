@@ -11,6 +11,16 @@ pub fn suffix(text: &str, bytes_max: usize) -> &str {
     &text[text.ceil_char_boundary(from)..]
 }
 
+/// Bytes as lower-case hex digits, two for each.
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes
+        .iter()
+        .flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]])
+        .map(char::from)
+        .collect()
+}
+
 /// One line for people: control and bidi control characters are shown as `�`, line breaks and runs of
 /// white space become one space, and what is over `chars_max` characters is cut with `…`.
 pub fn one_line(text: &str, chars_max: usize) -> String {

@@ -5,6 +5,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use host_ports::http::HttpRequest;
 use host_ports::model::ModelError;
 use host_turn::FailureKind;
+use host_vocab::text::hex;
 use http::HeaderValue;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
@@ -88,10 +89,6 @@ fn hmac(key: &[u8], data: &[u8]) -> Vec<u8> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
     mac.update(data);
     mac.finalize().into_bytes().to_vec()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

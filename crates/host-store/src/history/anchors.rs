@@ -58,7 +58,7 @@ impl EventLog {
     /// See [`LogError`].
     pub fn anchor_head(&self, now_ms: i64) -> Result<Option<Anchor>, LogError> {
         let Some((seq, hash)) = self.head()? else { return Ok(None) };
-        let anchor = Anchor { at_ms: now_ms, seq, hash: crate::key::hex(&hash) };
+        let anchor = Anchor { at_ms: now_ms, seq, hash: host_vocab::text::hex(&hash) };
         let path = self.dir().join(FILE);
         let failed = |_| LogError::Failed("audit.head could not be written".to_owned());
         let mut file = match folder::open_private_append(&path) {
@@ -99,7 +99,7 @@ impl EventLog {
                 let mut hash = conn.prepare_cached("SELECT hash FROM events WHERE seq = ?1")?;
                 Ok(hash.query_row([anchor.seq], |row| row.get(0)).optional()?)
             })?;
-            if found.is_some_and(|hash| crate::key::hex(&hash) == anchor.hash) {
+            if found.is_some_and(|hash| host_vocab::text::hex(&hash) == anchor.hash) {
                 head.confirmed += 1;
             } else if head.broken.is_none() {
                 head.broken = Some(anchor);

@@ -5,6 +5,7 @@ use super::tokens;
 use host_event::StoredEvent;
 use host_history::{CallEnd, Grams, Phase, RunEnd, View, call_text, leftover_state, record_id, run_text};
 use host_vocab::ConversationId;
+use host_vocab::text::prefix;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::sync::LazyLock;
 
@@ -65,7 +66,7 @@ fn run_started(index: &Connection, event: &StoredEvent, view: &View) -> rusqlite
         ])?;
     index
         .prepare_cached("INSERT OR REPLACE INTO h_run_texts(seq, text) VALUES(?1, ?2)")?
-        .execute(params![event.seq, cut(&start.text, RUN_TEXT_BYTES_MAX)])?;
+        .execute(params![event.seq, prefix(&start.text, RUN_TEXT_BYTES_MAX)])?;
     index
         .prepare_cached(
             "INSERT INTO h_conversations(id, runs, last_at, last_seq) VALUES(?1, 1, ?2, ?3)
@@ -288,7 +289,7 @@ fn close(index: &Connection, seq: i64, ended: Ended) -> rusqlite::Result<()> {
         ])?;
     count(index, 0, ended.bytes)?;
     let text = format!("{text}\n{}", ended.text);
-    let text = cut(&text, CALL_TEXT_BYTES_MAX);
+    let text = prefix(&text, CALL_TEXT_BYTES_MAX);
     index.prepare_cached("UPDATE h_call_texts SET text = ?2 WHERE seq = ?1")?.execute(params![seq, text])?;
     let mut grams = Grams::of_text(text);
     for token in [
@@ -308,8 +309,4 @@ fn close(index: &Connection, seq: i64, ended: Ended) -> rusqlite::Result<()> {
         .prepare_cached("INSERT INTO h_call_grams(rowid, grams) VALUES(?1, ?2)")?
         .execute(params![seq, grams.tokens()])?;
     Ok(())
-}
-
-fn cut(text: &str, bytes_max: usize) -> &str {
-    host_vocab::text::prefix(text, bytes_max)
 }

@@ -35,7 +35,7 @@ pub(super) fn isolated(alone: bool) -> &'static str {
 
 /// Rows found by it are looked at themselves, so a clash costs a look and nothing else.
 fn short(text: &str) -> String {
-    crate::key::hex(&Sha256::digest(text)[..6])
+    host_vocab::text::hex(&Sha256::digest(text)[..6])
 }
 
 /// The number that a record's id is found by.
