@@ -1,6 +1,7 @@
 //! Small pieces that all wire formats share.
 
-use host_ports::model::AssistantPart;
+use host_ports::model::{AssistantPart, FinishReason, ModelError, ModelEvent};
+use host_turn::{FailureKind, Usage};
 use host_vocab::{Block, Media};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -87,16 +88,27 @@ impl CallIds {
     }
 }
 
-/// The reason of an end: a message with calls waits for them, whatever its provider calls that.
-pub(crate) fn reason_with_calls(
-    reason: host_ports::model::FinishReason,
-    parts: &[AssistantPart],
-) -> host_ports::model::FinishReason {
-    use host_ports::model::FinishReason as R;
+/// The error for an answer that never ends.
+pub(crate) fn too_many(what: &str) -> ModelError {
+    ModelError::new(FailureKind::ServerError, format!("the answer has more than {CALLS_MAX} {what}"))
+}
+
+/// Ends an answer: its parts, then why it ended. A message with calls waits for them, whatever its provider
+/// calls that; a plain end is a refusal where the provider marked it as one.
+pub(crate) fn finish(
+    said: FinishReason,
+    refused: bool,
+    parts: Vec<AssistantPart>,
+    usage: Usage,
+    out: &mut Vec<ModelEvent>,
+) {
     let calls = parts.iter().any(|part| matches!(part, AssistantPart::Call(_)));
-    match reason {
-        R::Stop if calls => R::ToolCalls,
-        R::ToolCalls if !calls => R::Stop,
+    let reason = match said {
+        FinishReason::Stop | FinishReason::ToolCalls if calls => FinishReason::ToolCalls,
+        FinishReason::Stop | FinishReason::ToolCalls if refused => FinishReason::Refusal,
+        FinishReason::Stop | FinishReason::ToolCalls => FinishReason::Stop,
         other => other,
-    }
+    };
+    out.extend(parts.into_iter().map(ModelEvent::Part));
+    out.push(ModelEvent::Finished { reason, usage });
 }

@@ -1,11 +1,11 @@
 //! Reading an answer.
 
-use crate::content::{CALLS_MAX, CallIds, arguments_whole, reason_with_calls};
+use crate::content::{CALLS_MAX, CallIds, arguments_whole, finish, too_many};
 use crate::exchange::{Decoder, cut_off, json};
 use crate::failure;
 use crate::frame::Frame;
 use host_ports::model::{AssistantPart, FinishReason, ModelError, ModelEvent, ToolCall};
-use host_turn::{FailureKind, Usage};
+use host_turn::Usage;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -40,10 +40,7 @@ impl MessagesDecoder {
 
     fn start(&mut self, event: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         if self.blocks.len() >= CALLS_MAX {
-            return Err(ModelError::new(
-                FailureKind::ServerError,
-                format!("the answer has more than {CALLS_MAX} blocks"),
-            ));
+            return Err(too_many("blocks"));
         }
         let block = event["content_block"].clone();
         let text = |field: &str| block[field].as_str().unwrap_or("").to_owned();
@@ -175,9 +172,7 @@ impl Decoder for MessagesDecoder {
         let drafts = std::mem::take(&mut self.blocks);
         let parts: Vec<AssistantPart> =
             drafts.into_values().filter_map(|draft| self.part(draft, stop, &mut ids)).collect();
-        let reason = reason_with_calls(stop, &parts);
-        out.extend(parts.into_iter().map(ModelEvent::Part));
-        out.push(ModelEvent::Finished { reason, usage: self.usage });
+        finish(stop, false, parts, self.usage, out);
         Ok(())
     }
 

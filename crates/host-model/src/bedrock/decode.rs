@@ -1,11 +1,11 @@
 //! Reading an answer.
 
-use crate::content::{CALLS_MAX, CallIds, arguments_whole, count, reason_with_calls};
+use crate::content::{CALLS_MAX, CallIds, arguments_whole, count, finish, too_many};
 use crate::exchange::{Decoder, cut_off, json};
 use crate::failure;
 use crate::frame::Frame;
 use host_ports::model::{AssistantPart, FinishReason, ModelError, ModelEvent, ToolCall};
-use host_turn::{FailureKind, Usage};
+use host_turn::Usage;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -42,10 +42,7 @@ impl ConverseDecoder {
 
     fn block(&mut self, event: &Value) -> Result<&mut Draft, ModelError> {
         if self.blocks.len() > CALLS_MAX {
-            return Err(ModelError::new(
-                FailureKind::ServerError,
-                format!("the answer has more than {CALLS_MAX} blocks"),
-            ));
+            return Err(too_many("blocks"));
         }
         Ok(self.blocks.entry(event["contentBlockIndex"].as_u64().unwrap_or(0)).or_default())
     }
@@ -136,9 +133,7 @@ impl Decoder for ConverseDecoder {
         let drafts = std::mem::take(&mut self.blocks);
         let parts: Vec<AssistantPart> =
             drafts.into_values().filter_map(|draft| self.part(draft, stop, &mut ids)).collect();
-        let reason = reason_with_calls(stop, &parts);
-        out.extend(parts.into_iter().map(ModelEvent::Part));
-        out.push(ModelEvent::Finished { reason, usage: self.usage });
+        finish(stop, false, parts, self.usage, out);
         Ok(())
     }
 

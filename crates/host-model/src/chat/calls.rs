@@ -1,6 +1,6 @@
 //! Calls that come in fragments, as well as servers manage to number them.
 
-use crate::content::{CALLS_MAX, CallIds, arguments_whole};
+use crate::content::{CALLS_MAX, CallIds, arguments_whole, too_many};
 use host_ports::model::{AssistantPart, FinishReason, ModelError, ToolCall};
 use host_turn::FailureKind;
 use host_vocab::limits::ARGUMENT_BYTES_MAX;
@@ -41,8 +41,7 @@ impl Calls {
             Some(at) => at,
             None => {
                 if self.0.len() >= CALLS_MAX {
-                    let why = format!("the answer has more than {CALLS_MAX} calls");
-                    return Err(ModelError::new(FailureKind::ServerError, why));
+                    return Err(too_many("calls"));
                 }
                 self.0.push(Draft { index, ..Draft::default() });
                 self.0.len() - 1

@@ -1,7 +1,7 @@
 //! Reading an answer.
 
 use super::calls::Calls;
-use crate::content::{count, reason_with_calls};
+use crate::content::{count, finish};
 use crate::exchange::{Decoder, cut_off, json};
 use crate::failure;
 use crate::frame::Frame;
@@ -159,12 +159,7 @@ impl Decoder for ChatDecoder {
             out.push(ModelEvent::Notice("a call that was cut off is left out".to_owned()));
         }
         parts.extend(calls);
-        let reason = match reason_with_calls(reason, &parts) {
-            FinishReason::Stop if self.refused => FinishReason::Refusal,
-            other => other,
-        };
-        out.extend(parts.into_iter().map(ModelEvent::Part));
-        out.push(ModelEvent::Finished { reason, usage: self.usage });
+        finish(reason, self.refused, parts, self.usage, out);
         Ok(())
     }
 

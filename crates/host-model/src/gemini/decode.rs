@@ -1,6 +1,6 @@
 //! Reading an answer.
 
-use crate::content::{CALLS_MAX, CallIds, count, reason_with_calls};
+use crate::content::{CALLS_MAX, CallIds, count, finish, too_many};
 use crate::exchange::{Decoder, cut_off, json};
 use crate::failure;
 use crate::frame::Frame;
@@ -77,10 +77,7 @@ impl GeminiDecoder {
     ) -> Result<(), ModelError> {
         self.calls += 1;
         if self.calls > CALLS_MAX {
-            return Err(ModelError::new(
-                FailureKind::ServerError,
-                format!("the answer has more than {CALLS_MAX} calls"),
-            ));
+            return Err(too_many("calls"));
         }
         let name = call["name"].as_str().unwrap_or("").to_owned();
         out.push(ModelEvent::CallStarted { name: name.clone() });
@@ -130,9 +127,7 @@ impl Decoder for GeminiDecoder {
             return Err(cut_off(if nothing { "nothing had come" } else { "no finish reason had come" }));
         };
         let parts = std::mem::take(&mut self.parts);
-        let reason = reason_with_calls(reason, &parts);
-        out.extend(parts.into_iter().map(ModelEvent::Part));
-        out.push(ModelEvent::Finished { reason, usage: self.usage });
+        finish(reason, false, parts, self.usage, out);
         Ok(())
     }
 

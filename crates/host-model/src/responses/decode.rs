@@ -1,11 +1,11 @@
 //! Reading an answer.
 
-use crate::content::{CALLS_MAX, CallIds, arguments_whole, count, reason_with_calls};
+use crate::content::{CALLS_MAX, CallIds, arguments_whole, count, finish, too_many};
 use crate::exchange::{Decoder, cut_off, json};
 use crate::failure;
 use crate::frame::Frame;
 use host_ports::model::{AssistantPart, FinishReason, ModelError, ModelEvent, ToolCall};
-use host_turn::{FailureKind, Usage};
+use host_turn::Usage;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -50,10 +50,7 @@ impl ResponsesDecoder {
 
     fn keep(&mut self, index: u64, item: &Value, newer: bool) -> Result<(), ModelError> {
         if self.items.len() >= CALLS_MAX {
-            return Err(ModelError::new(
-                FailureKind::ServerError,
-                format!("the answer has more than {CALLS_MAX} items"),
-            ));
+            return Err(too_many("items"));
         }
         if newer {
             self.items.insert(index, item.clone());
@@ -160,12 +157,7 @@ impl Decoder for ResponsesDecoder {
             return Err(cut_off(if seen { "`response.completed` had not come" } else { "nothing had come" }));
         };
         let (parts, refused) = self.parts(reason);
-        let reason = match reason_with_calls(reason, &parts) {
-            FinishReason::Stop if refused => FinishReason::Refusal,
-            other => other,
-        };
-        out.extend(parts.into_iter().map(ModelEvent::Part));
-        out.push(ModelEvent::Finished { reason, usage: self.usage });
+        finish(reason, refused, parts, self.usage, out);
         Ok(())
     }
 
