@@ -1,30 +1,29 @@
-//! An opened agent: every part made, joined, and ready for turns.
+//! An opened agent: what it has, and the turns and calls that it takes.
+
+mod open;
+mod outcome;
+mod status;
+
+pub use open::{OpenError, OpenOptions};
+pub use outcome::outcome_json;
+pub(crate) use status::line_of;
 
 use crate::clock::SystemClock;
 use crate::desks::Desks;
-use crate::operator::protocol::{ChannelStatus, Status};
-use crate::parts::governance::Governance;
-use crate::parts::models::{self, ModelNote};
+use crate::parts::models::ModelNote;
 use crate::parts::prompt::Texts;
 use crate::parts::servers::Servers;
-use crate::parts::sources::{AppTools, OtherDialect};
-use crate::parts::store::Store;
-use crate::parts::web;
-use crate::parts::{history, sandbox};
 use crate::state::StateFolder;
 use crate::surfaces::TurnSurfaces;
 use crate::turn_lock::TurnLock;
-use host_config::{AgentSpec, Loaded, not_built_yet};
+use host_config::AgentSpec;
 use host_event::{Fact, Scope};
-use host_files::{AgentFiles, KeptFolder};
 use host_history::CeilingLog;
-use host_mcp::{McpPool, Refresh};
-use host_net::{NetHttp, NetSettings};
+use host_mcp::McpPool;
 use host_policy::{ApprovalRules, ToolPolicy};
 use host_ports::CancellationToken;
 use host_ports::ask::{Ask, NobodyToAsk};
 use host_ports::clock::Clock as _;
-use host_ports::http::Http;
 use host_ports::kept::KeptOutput;
 use host_ports::log::Recorder;
 use host_ports::model::ToolSpec;
@@ -33,15 +32,14 @@ use host_ports::sessions::SessionError;
 use host_run::{
     Engine, EventSink, ImageInput, RunInput, RunOutcome, SessionHub, SurfaceError, Surfaces as _, TurnContext,
 };
-use host_sandbox::{Effective, EngineKind, Sandbox, SandboxStatus};
+use host_sandbox::Sandbox;
 use host_store::{EventLog, Incarnation, PromptVault};
 use host_surface::{
-    Arguments, CallRequest, Explanation, Offer, ProgressSink, RunFacts, Settled, Surface, ToolSource,
+    Arguments, CallRequest, Explanation, ProgressSink, RunFacts, Settled, Surface, ToolSource,
 };
-use host_tools::{Builtin, BuiltinPorts, CommandSettings, ReadSkill};
-use host_turn::{AttachmentKind, Channel, Ending, Trigger, Turn, Usage};
-use host_vocab::{CallId, ConversationId, Diagnostic, RunId};
-use serde_json::{Value, json};
+use host_turn::{AttachmentKind, Channel, Trigger, Turn, Usage};
+use host_vocab::{CallId, ConversationId, RunId};
+use outcome::{ending_of, no_model};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -50,38 +48,6 @@ use std::time::Duration;
 pub(crate) const CALL_DEADLINE: Duration = Duration::from_secs(2_700);
 /// The largest picture that is shown to a model, in bytes.
 const IMAGE_BYTES_MAX: u64 = 20 * 1024 * 1024;
-
-/// How to open an agent.
-#[derive(Debug, Clone)]
-pub struct OpenOptions {
-    /// Whether it must have a model (for `run`, `chat`, `start`), or not (`explain`, `call`).
-    pub needs_model: bool,
-    /// Whether what servers offer is asked anew before it is shown.
-    pub fresh_definitions: bool,
-    /// How often a host of this agent was started.
-    pub generation: u64,
-    /// Whether a supervisor brings it back.
-    pub supervised: bool,
-}
-
-impl Default for OpenOptions {
-    fn default() -> Self {
-        OpenOptions { needs_model: true, fresh_definitions: false, generation: 0, supervised: false }
-    }
-}
-
-/// Why an agent could not be opened: every reason, with its place.
-#[derive(Debug)]
-pub struct OpenError(pub Vec<Diagnostic>);
-
-impl std::fmt::Display for OpenError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let all: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        f.write_str(&all.join("\n"))
-    }
-}
-
-impl std::error::Error for OpenError {}
 
 /// Why an agent could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -152,102 +118,6 @@ pub(crate) struct Home {
 }
 
 impl Agent {
-    /// Makes every part of a loaded agent. Nothing is started that isn't needed yet: no engine of the
-    /// sandbox is tried, no server and no provider is connected to.
-    ///
-    /// # Errors
-    /// All that is wrong with the settings or this machine.
-    pub async fn open(loaded: Loaded, options: OpenOptions) -> Result<Agent, OpenError> {
-        let Some(spec) = loaded.spec else {
-            return Err(OpenError(fatal(loaded.findings)));
-        };
-        let env = loaded.env;
-        let settings = digest(&loaded.sources);
-        let named: Vec<_> =
-            loaded.sources.iter().filter(|it| it.role == "env").map(|it| it.path.clone()).collect();
-        let state = state_of(&spec);
-        let mut faults = Vec::new();
-        let governance = Governance::of(&spec).map_err(|found| faults.extend(found)).ok();
-        let texts = Texts::read(&spec).map_err(|found| faults.extend(found)).ok();
-        let (Some(governance), Some(texts)) = (governance, texts) else { return Err(OpenError(faults)) };
-        let one = |fault: Diagnostic| OpenError(vec![fault]);
-        let store = Store::open(&spec, &env, &state).map_err(one)?;
-        let bounds = (spec.tool_output.max_bytes, spec.tool_output.max_agent_bytes);
-        let keep = KeptFolder::with_bounds(state.tool_output(), bounds.0, bounds.1);
-        let kept = Arc::new(keep.map_err(|error| one(unwritable(&error)))?);
-        let keep: Arc<dyn KeptOutput> = Arc::clone(&kept) as _;
-        let sandbox = sandbox::sandbox(&spec, &env, &state, &named, Arc::clone(&keep)).map_err(one)?;
-        host_files::state::ensure_private_dir(&state.attachments())
-            .map_err(|error| one(unwritable(&error)))?;
-        let files =
-            AgentFiles::new(&sandbox::files(&spec, &state, &named)).map_err(|error| one(roots(&error)))?;
-        let http: Arc<dyn Http> = Arc::new(NetHttp::new(NetSettings::default()));
-        let refresh = if options.fresh_definitions {
-            Refresh::Blocking
-        } else {
-            Refresh::Background { older_than: Duration::from_secs(60) }
-        };
-        let spawn = Arc::new(sandbox.clone());
-        let redactor = Arc::clone(store.recorder.redactor());
-        let servers = Servers::of(&spec, &env, &state, spawn, Arc::clone(&http), refresh, redactor);
-        let mut sources: Vec<Arc<dyn ToolSource>> =
-            vec![Arc::new(builtin(files, &sandbox, &spec)), Arc::new(OtherDialect)];
-        sources.push(Arc::new(web::tools(&spec, &env).map_err(one)?));
-        let view = history::view(&spec, &env, &state, store.recorder.redactor());
-        let mut app = history::offers(&spec, &store.log, &view, &kept, &governance.policy);
-        let skills = texts.skills_to_read();
-        if !skills.is_empty() {
-            app.push(Offer::ready(ReadSkill::new(skills)));
-        }
-        sources.push(Arc::new(AppTools::new(app)));
-        sources.extend(servers.sources());
-        let desks = Arc::new(Desks::default());
-        let hub = Arc::new(SessionHub::new(
-            models::sessions(&spec),
-            Arc::clone(&store.vault) as _,
-            store.recorder.clone(),
-        ));
-        let mut made = None;
-        if options.needs_model {
-            made = Some(models::chain(&spec, &env, &http, &desks).await.map_err(OpenError)?);
-        }
-        let (chain, note) = made.unwrap_or_default();
-        let incarnation = store.incarnation.id().to_owned();
-        let engine = models::engine(chain, &spec, Arc::clone(&hub), incarnation.clone());
-        let line = governance.describe(&spec).line;
-        let inner = Inner {
-            name: spec.agent.name.clone().unwrap_or_else(|| folder_name(&spec)),
-            recorder: store.recorder,
-            keep,
-            sources,
-            policy: governance.policy,
-            approvals: Arc::new(governance.approvals),
-            call_deadline: CALL_DEADLINE,
-            servers: Some(servers),
-            engine,
-            hub,
-            incarnation,
-            texts,
-            desks,
-            model: note,
-            started_at: SystemClock.now_ms(),
-            active: AtomicU64::new(0),
-            home: Some(Home {
-                spec,
-                state,
-                log: store.log,
-                ceiling: store.ceiling,
-                vault: store.vault,
-                _incarnation: store.incarnation,
-                sandbox,
-                governance_line: line,
-                options,
-                settings,
-            }),
-        };
-        Ok(Agent { inner: Arc::new(inner) })
-    }
-
     /// Its name.
     pub fn name(&self) -> &str {
         &self.inner.name
@@ -454,32 +324,6 @@ impl Agent {
         self.inner.hub.clear().await
     }
 
-    /// How this host is.
-    pub async fn status(&self) -> Status {
-        let inner = &self.inner;
-        let home = inner.home.as_ref();
-        let servers = inner.servers.as_ref().map(|it| it.pool.status()).unwrap_or_default();
-        let sandbox = match home {
-            Some(home) => line_of(&home.sandbox.status().await),
-            None => "none".to_owned(),
-        };
-        Status {
-            ok: true,
-            name: inner.name.clone(),
-            pid: std::process::id(),
-            generation: home.map_or(0, |home| home.options.generation),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            started_at: inner.started_at,
-            model: inner.model.reference.clone(),
-            active_runs: inner.active.load(Ordering::Relaxed),
-            sandbox,
-            channels: home.map(|home| channels(&home.spec)).unwrap_or_default(),
-            servers: serde_json::to_value(servers).unwrap_or(Value::Null),
-            supervised: self.supervised(),
-            settings: home.map(|home| home.settings.clone()).unwrap_or_default(),
-        }
-    }
-
     /// The tool policy in one line.
     pub fn policy_line(&self) -> &str {
         self.inner.home.as_ref().map_or("set by the program", |home| &home.governance_line)
@@ -536,147 +380,8 @@ impl Inner {
     }
 }
 
-/// The object that a run ends with for programs.
-pub fn outcome_json(outcome: &RunOutcome) -> Value {
-    let (kind, error) = match &outcome.ending {
-        Ending::Failed { kind, error } => (Some(kind.as_str()), Some(error.clone())),
-        Ending::Interrupted { kind } => (Some(kind.as_str()), None),
-        Ending::Succeeded | Ending::Cancelled => (None, None),
-    };
-    json!({
-        "run": outcome.run,
-        "conversation": outcome.conversation,
-        "status": outcome.ending.status(),
-        "failureKind": kind,
-        "error": error,
-        "text": outcome.reply.text,
-        "notices": outcome.reply.notices,
-        "partial": outcome.partial,
-        "usage": outcome.usage,
-        "durationMs": outcome.duration_ms,
-        "model": outcome.model,
-        "recorded": outcome.recorded,
-    })
-}
-
-pub(crate) fn state_of(spec: &AgentSpec) -> StateFolder {
-    StateFolder::new(spec.places.state.clone(), Some(spec.artifacts.dir.clone()))
-}
-
-/// A digest of the files that settings are read from: it tells whether a running host was started with what
-/// stands there now.
-pub fn digest(sources: &[host_config::Source]) -> String {
-    use sha2::{Digest as _, Sha256};
-    let mut hash = Sha256::new();
-    for source in sources.iter().filter(|it| it.found) {
-        hash.update(source.role.as_bytes());
-        hash.update(crate::load::read(&source.path).unwrap_or_default());
-        hash.update([0]);
-    }
-    hex(&hash.finalize())
-}
-
-/// A short digest for names of files.
-pub(crate) fn short_digest(bytes: &[u8]) -> String {
-    use sha2::{Digest as _, Sha256};
-    hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    host_vocab::text::hex(&bytes[..16])
-}
-
-/// How the run of a single call ended.
-fn ending_of(settled: &Settled, cancel: &CancellationToken) -> Ending {
-    if cancel.is_cancelled() {
-        return Ending::Cancelled;
-    }
-    if !settled.is_error() {
-        return Ending::Succeeded;
-    }
-    let error = format!("the call was {} ({})", settled.how.as_str(), settled.code);
-    Ending::Failed { kind: host_turn::FailureKind::RuntimeError, error }
-}
-
 fn call_conversation(channel: &str) -> ConversationId {
     ConversationId::parse(format!("{channel}:call"))
         .or_else(|_| ConversationId::parse("terminal:call"))
         .expect("the fall-back is a valid id")
-}
-
-fn folder_name(spec: &AgentSpec) -> String {
-    let name = spec.places.folder.file_name().map(|name| name.to_string_lossy().into_owned());
-    name.unwrap_or_else(|| "agent".to_owned())
-}
-
-/// What keeps an agent from starting.
-fn fatal(findings: Vec<host_config::Finding>) -> Vec<Diagnostic> {
-    findings.into_iter().filter(|it| it.fatal).map(|it| it.diagnostic).collect()
-}
-
-fn roots(error: &host_files::FilesError) -> Diagnostic {
-    Diagnostic::new(host_vocab::Kind::Config, host_vocab::Code::new("folder_unusable"), error.to_string())
-        .hint("make the folder, or change runtime.workspace, sandbox.readableRoots or sandbox.writableRoots")
-}
-
-/// The built-in tools, over the agent's files and its sandbox.
-fn builtin(files: AgentFiles, sandbox: &Sandbox, spec: &AgentSpec) -> Builtin {
-    let settings = CommandSettings::default();
-    let ports = BuiltinPorts { files: Arc::new(files), commands: Arc::new(sandbox.clone()) };
-    let spawn = Arc::new(sandbox.clone());
-    Builtin::with_settings(&ports, &settings).with_node_repl(spawn, spec.places.workspace.clone(), &settings)
-}
-
-/// The sandbox in one line.
-pub(crate) fn line_of(status: &SandboxStatus) -> String {
-    match (&status.blocked, status.effective) {
-        (Some(why), _) => format!("blocked: {why}"),
-        (None, Effective::UnsafeHostProcess) => {
-            "UNSAFE: no engine works here, and commands run with the host's own rights (sandbox.fallback)"
-                .to_owned()
-        }
-        (None, Effective::Off) => "off: commands run with the host's own rights (sandbox.mode)".to_owned(),
-        _ => {
-            let engine = status.engine.map_or("none", EngineKind::as_str);
-            format!("native by {engine}; network {}: {}", status.network.as_str(), status.network_how)
-        }
-    }
-}
-
-fn unwritable(error: &host_files::state::StateError) -> Diagnostic {
-    Diagnostic::new(host_vocab::Kind::Environment, host_vocab::Code::new("state_unusable"), error.to_string())
-        .hint("make artifacts.dir a folder that this user alone can write")
-}
-
-fn channels(spec: &AgentSpec) -> Vec<ChannelStatus> {
-    let mut all = vec![ChannelStatus {
-        name: "terminal".to_owned(),
-        state: "running".to_owned(),
-        detail: "mono-agent chat, run and call join over the local socket".to_owned(),
-    }];
-    all.extend(not_built_yet(spec).into_iter().map(|it| ChannelStatus {
-        name: it.path.to_owned(),
-        state: "waiting_for_config".to_owned(),
-        detail: format!("read, not run: {}", it.what),
-    }));
-    all
-}
-
-fn no_model(turn: Turn) -> RunOutcome {
-    RunOutcome {
-        run: RunId::fresh(),
-        conversation: turn.conversation,
-        reply: host_turn::Reply::default(),
-        ending: Ending::Failed {
-            kind: host_turn::FailureKind::ProviderUnavailable,
-            error: "this agent was opened without a model; set runtime.model".to_owned(),
-        },
-        partial: false,
-        silent: false,
-        usage: Usage::default(),
-        duration_ms: 0,
-        model: String::new(),
-        failover_history: Vec::new(),
-        recorded: false,
-    }
 }

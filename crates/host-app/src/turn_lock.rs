@@ -33,7 +33,7 @@ impl TurnLock {
         ensure_private_dir(&state.run())?;
         ensure_private_dir(&folder)?;
         let path =
-            folder.join(format!("{}.lock", crate::agent::short_digest(conversation.as_str().as_bytes())));
+            folder.join(format!("{}.lock", crate::digest::short_digest(conversation.as_str().as_bytes())));
         let waiting = tokio::task::spawn_blocking(move || ProcessLock::wait(&path));
         let lock = tokio::select! {
             lock = waiting => lock,
