@@ -7,6 +7,7 @@ cd "$root"
 need_cargo
 need_debian bwrap bubblewrap
 need_debian strace strace
+need_debian script bsdutils
 need_debian git git
 need_debian python3 python3 python3-venv
 need_debian node nodejs npm

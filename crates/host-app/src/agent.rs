@@ -58,6 +58,14 @@ pub enum AgentError {
     /// The call could not be put on record.
     #[error("nothing was run, because it could not be recorded: {0}")]
     Log(#[from] host_ports::log::LogError),
+    /// The agent has no such channel.
+    #[error("there is no channel {name:?}; the channels are {}", .known.join(", "))]
+    Channel {
+        /// What was asked for, on one line.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
 }
 
 /// The people at the other end of a turn.
@@ -245,6 +253,7 @@ impl Agent {
         people: People,
         cancel: CancellationToken,
     ) -> Result<Settled, AgentError> {
+        self.check_channel(channel)?;
         let surface = self.seal(channel, people).await?;
         let facts = surface.facts().clone();
         let scope = Scope::of_run(&facts.conversation, &facts.run);
@@ -287,6 +296,7 @@ impl Agent {
     /// # Errors
     /// Where no surface could be sealed.
     pub async fn explain(&self, channel: &str) -> Result<Explanation, AgentError> {
+        self.check_channel(channel)?;
         Ok(self.seal(channel, People::nobody()).await?.explain())
     }
 
@@ -295,7 +305,22 @@ impl Agent {
     /// # Errors
     /// Where no surface could be sealed.
     pub async fn tool_specs(&self, channel: &str) -> Result<Arc<[ToolSpec]>, AgentError> {
+        self.check_channel(channel)?;
         Ok(self.seal(channel, People::nobody()).await?.specs())
+    }
+
+    /// A word that no turn can come from would be judged like a channel and mislead. A program that embeds the
+    /// host names its channels itself.
+    fn check_channel(&self, name: &str) -> Result<(), AgentError> {
+        let Some(home) = &self.inner.home else { return Ok(()) };
+        let plugins = home.spec.channels.plugins.iter();
+        let plugins = plugins.map(|it| it.id.clone().unwrap_or_else(|| it.package.clone()));
+        let known: Vec<String> =
+            Channel::OF_THE_HOST.iter().map(|it| (*it).to_owned()).chain(plugins).collect();
+        if known.iter().any(|it| it == name) {
+            return Ok(());
+        }
+        Err(AgentError::Channel { name: host_vocab::text::one_line(name, 60), known })
     }
 
     /// The system prompt of a turn from this channel.
@@ -380,7 +405,7 @@ impl Inner {
     }
 }
 
-fn call_conversation(channel: &str) -> ConversationId {
+pub(crate) fn call_conversation(channel: &str) -> ConversationId {
     ConversationId::parse(format!("{channel}:call"))
         .or_else(|_| ConversationId::parse("terminal:call"))
         .expect("the fall-back is a valid id")

@@ -21,7 +21,7 @@ mod policy;
 mod runtime;
 
 pub use alias::{LEGACY_ALIASES, LegacyAlias, deprecated_names_page, legacy_alias, resolve_tool_name};
-pub use approval::{Approval, ApprovalDecision, ApprovalRules, ApprovalRulesError};
+pub use approval::{Approval, ApprovalDecision, ApprovalRules, ApprovalRulesError, MisnamedArgument};
 pub use catalogue::{
     CATALOGUE, Family, Gate, KnownTool, canonical_spelling, gate_of, is_app_owned_server, kebab_spelling,
     known_tool,

@@ -16,11 +16,26 @@ pub struct CompactionConfig {
     pub enabled: bool,
     /// At which part of the window it begins, in per cent.
     pub trigger_percent: u64,
+    /// How much recent talk stays whole, in tokens; none = from the window.
+    pub keep_recent_tokens: Option<u64>,
+    /// How long the summary may be, in tokens; none = from the window.
+    pub summary_max_tokens: Option<u64>,
+    /// What it must save to be used before a request, in tokens; none = from the window.
+    pub min_savings_tokens: Option<u64>,
+    /// Whether instructions and tools count towards the trigger.
+    pub fixed_overhead: bool,
 }
 
 impl Default for CompactionConfig {
     fn default() -> Self {
-        CompactionConfig { enabled: true, trigger_percent: 90 }
+        CompactionConfig {
+            enabled: true,
+            trigger_percent: 90,
+            keep_recent_tokens: None,
+            summary_max_tokens: None,
+            min_savings_tokens: None,
+            fixed_overhead: true,
+        }
     }
 }
 
@@ -38,14 +53,20 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
+    /// What the config names counts as far as the window allows: what is kept, the summary and what must be
+    /// saved fit below the trigger together, or shortening could never succeed.
     pub(crate) fn of(window: u64, config: &CompactionConfig) -> Self {
         let headroom = (window / 10).clamp(16_000, 48_000).min(window / 4);
-        let by_percent = window / 100 * config.trigger_percent.clamp(10, 100);
+        let by_percent = window.saturating_mul(config.trigger_percent.clamp(10, 100)) / 100;
+        let trigger = by_percent.min(window - headroom);
+        let keep = (window / 10).clamp(4_000, 20_000).min(window / 4);
+        let summary = (window / 25).clamp(2_000, 12_000).min(window / 8);
+        let savings_min = (window / 10).clamp(4_000, 20_000).min(window / 10);
         Sizes {
-            trigger: by_percent.min(window - headroom),
-            keep: (window / 10).clamp(4_000, 20_000).min(window / 4),
-            summary: (window / 25).clamp(2_000, 12_000).min(window / 8),
-            savings_min: (window / 10).clamp(4_000, 20_000).min(window / 10),
+            trigger,
+            keep: config.keep_recent_tokens.map_or(keep, |wanted| wanted.min(trigger / 2)),
+            summary: config.summary_max_tokens.map_or(summary, |wanted| wanted.min(trigger / 4)),
+            savings_min: config.min_savings_tokens.map_or(savings_min, |wanted| wanted.min(trigger / 4)),
         }
     }
 }
@@ -227,5 +248,26 @@ mod tests {
         }
         let sizes = Sizes::of(200_000, &CompactionConfig::default());
         assert_eq!((sizes.trigger, sizes.keep, sizes.summary), (180_000, 20_000, 8_000));
+    }
+
+    // ENG-4
+    #[test]
+    fn sizes_that_the_config_names_count_as_far_as_the_window_allows() {
+        let named = CompactionConfig {
+            keep_recent_tokens: Some(50_000),
+            summary_max_tokens: Some(1_000),
+            min_savings_tokens: Some(0),
+            ..CompactionConfig::default()
+        };
+        let sizes = Sizes::of(200_000, &named);
+        assert_eq!((sizes.keep, sizes.summary, sizes.savings_min), (50_000, 1_000, 0));
+        let greedy = CompactionConfig {
+            keep_recent_tokens: Some(200_000),
+            summary_max_tokens: Some(64_000),
+            min_savings_tokens: Some(500_000),
+            ..CompactionConfig::default()
+        };
+        let sizes = Sizes::of(40_000, &greedy);
+        assert!(sizes.keep + sizes.summary + sizes.savings_min <= sizes.trigger, "{sizes:?}");
     }
 }

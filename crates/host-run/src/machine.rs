@@ -412,11 +412,13 @@ impl Machine {
     }
 
     /// The prompt's size before any correction by what providers counted.
+    /// What a summary could shorten.
+    fn talk_estimate(&self) -> u64 {
+        estimate_messages(&self.history) + estimate_messages(&self.turn)
+    }
+
     fn raw_estimate(&self) -> u64 {
-        estimate_text(&self.spec.system)
-            + estimate_specs(&self.spec.tools)
-            + estimate_messages(&self.history)
-            + estimate_messages(&self.turn)
+        estimate_text(&self.spec.system) + estimate_specs(&self.spec.tools) + self.talk_estimate()
     }
 }
 

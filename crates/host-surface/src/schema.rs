@@ -62,6 +62,15 @@ impl InputSchema {
         &self.shown
     }
 
+    /// The names of all arguments there are; `None` where the tool takes others than it names.
+    pub fn arguments(&self) -> Option<Vec<&str>> {
+        if self.schema.get("additionalProperties") != Some(&Value::Bool(false)) {
+            return None;
+        }
+        let properties = self.schema.get("properties").and_then(Value::as_object);
+        Some(properties.map(|map| map.keys().map(String::as_str).collect()).unwrap_or_default())
+    }
+
     /// Whether the schema can be used at all; the error says why not.
     ///
     /// # Errors

@@ -82,6 +82,10 @@ fn judge(tool: &dyn AnyTool, policy: &ToolPolicy, approvals: &ApprovalRules) -> 
             why: format!("its input schema is broken: {why}"),
         };
     }
+    let misnamed = approvals.misnamed(&info.name, info.schema.arguments().as_deref());
+    if let Some(it) = misnamed.into_iter().find(|it| it.restricts) {
+        return Verdict::Withheld { by: WithheldBy::Approval, why: it.finding.to_string() };
+    }
     let standing = approvals.standing(&info.name);
     match standing.approval {
         Approval::Deny => Verdict::Withheld { by: WithheldBy::Approval, why: standing.rule },

@@ -297,3 +297,20 @@ async fn a_standing_deny_takes_the_tool_off_the_surface() {
     assert!(settled.text().contains("withheld by approval"), "{}", settled.text());
     assert_eq!(tool.ran(), 0);
 }
+
+// TOO-9: a rule that can never match must not be read as permission.
+#[tokio::test]
+async fn a_rule_for_an_argument_that_the_tool_lacks_takes_the_tool_away_unless_it_allows() {
+    for decision in ["deny", "ask", "allow"] {
+        let approvals =
+            rules(&json!({"rules": [{"tool": "Write", "match": {"fil_path": "x"}, "decision": decision}]}));
+        let (tool, it) = sealed(approvals, Arc::new(Answers::default())).await;
+        let settled = write(&it, "x").await;
+        if decision == "allow" {
+            assert_eq!((settled.how, tool.ran()), (How::Done, 1));
+        } else {
+            assert_eq!((settled.how, tool.ran()), (How::Refused, 0));
+            assert!(settled.text().contains("did you mean `file_path`?"), "{}", settled.text());
+        }
+    }
+}

@@ -10,6 +10,23 @@ use std::fmt;
 pub struct Channel(String);
 
 impl Channel {
+    /// The channels of the host itself (CHN-1); plugins and programs bring others.
+    pub const OF_THE_HOST: [&'static str; 13] = [
+        "terminal",
+        "web",
+        "webhook",
+        "openai-api",
+        "cron",
+        "tui",
+        "slack",
+        "telegram",
+        "discord",
+        "matrix",
+        "a2a",
+        "acp",
+        "gateway",
+    ];
+
     /// A channel by its name.
     pub fn new(name: impl Into<String>) -> Self {
         Channel(name.into())

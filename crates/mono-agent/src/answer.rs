@@ -3,6 +3,7 @@
 use crate::args::Place;
 use host_app::OpenError;
 use host_app::operator::ClientError;
+use host_app::operator::protocol::UNKNOWN_CHANNEL;
 use host_config::Finding;
 use host_vocab::{Code, Diagnostic, Kind};
 use serde::Serialize;
@@ -28,6 +29,14 @@ impl Failure {
     /// The command was called wrongly.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::of(Diagnostic::new(Kind::Usage, Code::new("usage"), message))
+    }
+
+    /// The same with ways out for its first reason.
+    pub fn hints<'a>(mut self, hints: impl Iterator<Item = &'a str>) -> Self {
+        if let Some(first) = self.diagnostics.first_mut() {
+            first.hints.extend(hints.map(str::to_owned));
+        }
+        self
     }
 
     /// The machine said no.
@@ -74,6 +83,9 @@ impl From<OpenError> for Failure {
 
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
+        if matches!(&error, ClientError::Refused { code, .. } if code == UNKNOWN_CHANNEL) {
+            return Self::usage(error.to_string());
+        }
         let code = match &error {
             ClientError::Connect(_) => "not_running",
             ClientError::Refused { .. } => "refused",

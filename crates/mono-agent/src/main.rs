@@ -17,16 +17,33 @@ fn main() -> ExitCode {
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            let _ = error.print();
-            return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
-        }
+        Err(error) => return mistyped(&error),
     };
     let json = cli.place.json;
     match dispatch(cli) {
         Ok(code) => code,
         Err(failure) => failure.tell(json),
     }
+}
+
+/// Help that was asked for, or what is wrong with the command line: in words, and as JSON where that was
+/// asked for.
+fn mistyped(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let json = std::env::args_os().skip(1).take_while(|it| it != "--").any(|it| it == "--json");
+    if !json {
+        let _ = error.print();
+        return ExitCode::from(2);
+    }
+    let rendered = error.render().to_string();
+    let text = rendered.trim();
+    let (what, usage) = text.split_once("\n\n").unwrap_or((text, ""));
+    let what = what.strip_prefix("error: ").unwrap_or(what);
+    let usage = usage.lines().map(str::trim).filter(|line| !line.is_empty());
+    Failure::usage(what.lines().map(str::trim).collect::<Vec<_>>().join(" ")).hints(usage).tell(true)
 }
 
 fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {

@@ -18,5 +18,6 @@ mod story {
     mod policy;
     mod providers;
     mod servers;
+    mod terminal;
     mod turns;
 }

@@ -110,6 +110,10 @@ impl Agent {
             app.push(Offer::ready(ReadSkill::new(skills)));
         }
         sources.push(Arc::new(AppTools::new(app)));
+        let misnamed = governance.misnamed(&spec, &sources).await;
+        if !misnamed.is_empty() {
+            return Err(OpenError(misnamed));
+        }
         sources.extend(servers.sources());
         let desks = Arc::new(Desks::default());
         let hub = Arc::new(SessionHub::new(

@@ -13,6 +13,9 @@ use serde_json::Value;
 /// The version of this protocol; a host refuses a client of another one.
 pub const PROTOCOL: u32 = 1;
 
+/// The code of a refusal: the request names a channel that the agent doesn't have.
+pub const UNKNOWN_CHANNEL: &str = "unknown_channel";
+
 /// What a client wants.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", rename_all_fields = "camelCase")]

@@ -1,8 +1,8 @@
 //! The host's end of the local socket.
 
 use super::people::Person;
-use super::protocol::{Answer, Envelope, Frame, PROTOCOL, Request};
-use crate::agent::{Agent, People};
+use super::protocol::{Answer, Envelope, Frame, PROTOCOL, Request, UNKNOWN_CHANNEL};
+use crate::agent::{Agent, AgentError, People};
 use host_http::{FrameError, Frames, LocalFrames, LocalSocket};
 use host_ports::CancellationToken;
 use host_surface::Arguments;
@@ -109,14 +109,14 @@ impl Connection {
                 Ok(explained) => {
                     finish(&mut frames, serde_json::to_value(explained).unwrap_or(Value::Null)).await
                 }
-                Err(problem) => refuse(&mut frames, problem.to_string()).await,
+                Err(problem) => refuse(&mut frames, &problem).await,
             },
             Request::Tools { channel } => match self.agent.tool_specs(&channel).await {
                 Ok(specs) => {
                     let prompt = self.agent.system_prompt(&channel);
                     finish(&mut frames, json!({"tools": specs.as_ref(), "prompt": prompt})).await;
                 }
-                Err(problem) => refuse(&mut frames, problem.to_string()).await,
+                Err(problem) => refuse(&mut frames, &problem).await,
             },
             Request::Turn { turn, can_approve, can_operate } => {
                 let agent = Arc::clone(&self.agent);
@@ -228,8 +228,12 @@ async fn finish(frames: &mut LocalFrames, result: Value) {
     let _ = frames.write(&Frame::Finish { result }).await;
 }
 
-async fn refuse(frames: &mut LocalFrames, message: String) {
-    let _ = frames.write(&error("refused", message)).await;
+async fn refuse(frames: &mut LocalFrames, problem: &AgentError) {
+    let code = match problem {
+        AgentError::Channel { .. } => UNKNOWN_CHANNEL,
+        AgentError::Surface(_) | AgentError::Log(_) => "refused",
+    };
+    let _ = frames.write(&error(code, problem.to_string())).await;
 }
 
 /// Events are bounded where they are made; a frame that is too large all the same is named, not sent.

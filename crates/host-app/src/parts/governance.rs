@@ -6,7 +6,10 @@ use host_policy::{
     ApprovalRules, DescribeFacts, KnownNames, ListPlace, McpToolPolicy, PlacedList, PolicyDescription,
     PolicyFinding, PolicyInput, ToolPolicy, create_tool_policy,
 };
-use host_vocab::{Code, Diagnostic, Kind, Place, ServerName};
+use host_surface::{Offer, RunFacts, ToolSource};
+use host_turn::{Channel, Trigger};
+use host_vocab::{Code, Diagnostic, Kind, Place, RunId, ServerName};
+use std::sync::Arc;
 
 /// What decides which tools exist, and which calls may run.
 pub(crate) struct Governance {
@@ -25,6 +28,29 @@ impl Governance {
             (Some(policy), Some(approvals)) if faults.is_empty() => Ok(Governance { policy, approvals }),
             _ => Err(faults),
         }
+    }
+
+    /// Rules that name an argument which a tool of ours doesn't have (TOO-9).
+    pub(crate) async fn misnamed(&self, spec: &AgentSpec, own: &[Arc<dyn ToolSource>]) -> Vec<Diagnostic> {
+        if !self.approvals.name_arguments() {
+            return Vec::new();
+        }
+        let facts = RunFacts {
+            run: RunId::fresh(),
+            conversation: crate::agent::call_conversation("terminal"),
+            channel: Channel::new("terminal"),
+            trigger: Trigger::Interactive,
+            isolated: true,
+        };
+        let mut found = Vec::new();
+        for source in own {
+            for offer in source.offers(&facts).await {
+                let Offer::Ready(tool) = offer else { continue };
+                let info = tool.info();
+                found.extend(self.approvals.misnamed(&info.name, info.schema.arguments().as_deref()));
+            }
+        }
+        found.iter().map(|it| of_rules(spec, &it.finding)).collect()
     }
 
     /// The lists in words, for `validate` (POL-8).
@@ -118,19 +144,19 @@ fn finding(problem: &PolicyFinding, code: &Code, place: &Option<Place>) -> Diagn
     }
 }
 
+const APPROVALS: &str = "tools.approvals";
+
 fn approvals(spec: &AgentSpec, known: &KnownNames) -> Result<ApprovalRules, Vec<Diagnostic>> {
-    const PATH: &str = "tools.approvals";
     let Some(block) = &spec.tools.approvals else { return Ok(ApprovalRules::default()) };
-    ApprovalRules::parse(&block.json, PATH, known).map_err(|error| {
-        let code = Code::new("invalid_approval_rules");
-        let place = |problem: &PolicyFinding| {
-            let below = problem.place.strip_prefix(PATH).unwrap_or_default();
-            block.place(below.strip_prefix('.').unwrap_or(below))
-        };
-        error
-            .problems
-            .iter()
-            .map(|problem| finding(problem, &code, &Some(place(problem))))
-            .collect::<Vec<_>>()
-    })
+    ApprovalRules::parse(&block.json, APPROVALS, known)
+        .map_err(|error| error.problems.iter().map(|problem| of_rules(spec, problem)).collect())
+}
+
+/// A fault of a rule, at its place in the file.
+fn of_rules(spec: &AgentSpec, problem: &PolicyFinding) -> Diagnostic {
+    let place = spec.tools.approvals.as_ref().map(|block| {
+        let below = problem.place.strip_prefix(APPROVALS).unwrap_or_default();
+        block.place(below.strip_prefix('.').unwrap_or(below))
+    });
+    finding(problem, &Code::new("invalid_approval_rules"), &place)
 }

@@ -9,7 +9,9 @@ use host_config::environment::Environment;
 use host_config::spec::providers::{
     KeySource, KnownModel, ProviderKind as SpecKind, ProviderSpec, ToolCalling as SpecCalling,
 };
-use host_config::spec::runtime::{Effort as SpecEffort, Rollover as SpecRollover, SessionMode as SpecMode};
+use host_config::spec::runtime::{
+    CompactionSpec, Effort as SpecEffort, Rollover as SpecRollover, SessionMode as SpecMode,
+};
 use host_config::{AgentSpec, ModelRef};
 use host_model::{
     AwsCredentials, LocalCandidate, LocalEndpoint, Manual, ModelPorts, Prices, ProviderError, ProviderKind,
@@ -100,17 +102,26 @@ pub(crate) fn engine(
             backoff_max: ms(runtime.retry.max_backoff_ms),
             ..RetryConfig::default()
         },
-        compaction: CompactionConfig {
-            enabled: runtime.compaction.enabled,
-            #[allow(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "the loader bounds the ratio"
-            )]
-            trigger_percent: (runtime.compaction.trigger_ratio * 100.0).round() as u64,
-        },
+        compaction: compaction(&runtime.compaction),
     };
     Engine::new(EngineParts { chain, hub, config, incarnation }).ok()
+}
+
+/// How long prompts are shortened (ENG-4).
+fn compaction(spec: &CompactionSpec) -> CompactionConfig {
+    CompactionConfig {
+        enabled: spec.enabled,
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the loader bounds the ratio"
+        )]
+        trigger_percent: (spec.trigger_ratio * 100.0).round() as u64,
+        keep_recent_tokens: spec.keep_recent_tokens.map(u64::from),
+        summary_max_tokens: spec.summary_max_tokens.map(u64::from),
+        min_savings_tokens: spec.min_savings_tokens.map(u64::from),
+        fixed_overhead: spec.fixed_overhead_enabled,
+    }
 }
 
 /// How conversations are kept (ENG-4).

@@ -33,7 +33,7 @@ impl Ask for TerminalAsk {
             }
             eprint!("{}", question(&request));
             let _ = std::io::stderr().flush();
-            match tokio::time::timeout(self.timeout, self.lines.read("Allow it? [y]es, [n]o: ")).await {
+            match tokio::time::timeout(self.timeout, self.lines.read_fresh("Allow it? [y]es, [n]o: ")).await {
                 Err(_) => {
                     eprintln!("\n(no answer in time: denied)");
                     ApprovalAnswer::TimedOut

@@ -1,5 +1,7 @@
 //! Reading lines from a person or a pipe.
 
+use rustix::process::{Signal, getpid, kill_process};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::mpsc;
 use tokio::sync::{Mutex, oneshot};
@@ -20,6 +22,8 @@ pub enum LineRead {
 
 struct Wanted {
     prompt: String,
+    /// Whether what was typed for a question that is over may stand in this prompt.
+    takes_leftover: bool,
     answer: oneshot::Sender<LineRead>,
 }
 
@@ -28,24 +32,27 @@ struct Wanted {
 pub struct Lines {
     wanted: Mutex<mpsc::Sender<Wanted>>,
     interactive: bool,
+    /// How the terminal was set before its lines were edited.
+    before: Option<Termios>,
 }
 
 impl Lines {
     /// Starts reading standard input: with line editing on a terminal, plainly from a pipe.
     pub fn of_stdin() -> Self {
         let interactive = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        let before = if interactive { tcgetattr(std::io::stdin()).ok() } else { None };
         let (wanted, requests) = mpsc::channel::<Wanted>();
         std::thread::spawn(move || {
             if interactive { edit_lines(&requests) } else { plain_lines(&requests, std::io::stdin().lock()) }
         });
-        Lines { wanted: Mutex::new(wanted), interactive }
+        Lines { wanted: Mutex::new(wanted), interactive, before }
     }
 
     /// Reads from anything, without prompts; for tests and scripts.
     pub fn of_reader(reader: impl BufRead + Send + 'static) -> Self {
         let (wanted, requests) = mpsc::channel::<Wanted>();
         std::thread::spawn(move || plain_lines(&requests, reader));
-        Lines { wanted: Mutex::new(wanted), interactive: false }
+        Lines { wanted: Mutex::new(wanted), interactive: false, before: None }
     }
 
     /// Whether a person sits there.
@@ -53,14 +60,33 @@ impl Lines {
         self.interactive
     }
 
-    /// Shows a prompt (on a terminal) and waits for a line.
+    /// Shows a prompt (on a terminal) and waits for a line. What was typed for a question that was over by
+    /// then stands in the prompt, to be sent or changed.
     pub async fn read(&self, prompt: &str) -> LineRead {
+        self.ask(prompt, true).await
+    }
+
+    /// The same for an answer that must be meant for this question.
+    pub async fn read_fresh(&self, prompt: &str) -> LineRead {
+        self.ask(prompt, false).await
+    }
+
+    async fn ask(&self, prompt: &str, takes_leftover: bool) -> LineRead {
         let (answer, line) = oneshot::channel();
         let wanted = self.wanted.lock().await;
-        if wanted.send(Wanted { prompt: prompt.to_owned(), answer }).is_err() {
+        if wanted.send(Wanted { prompt: prompt.to_owned(), takes_leftover, answer }).is_err() {
             return LineRead::End;
         }
         line.await.unwrap_or(LineRead::End)
+    }
+}
+
+/// A question may still be open when the chat ends; the terminal goes back to what it was.
+impl Drop for Lines {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            let _best_effort = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
+        }
     }
 }
 
@@ -84,9 +110,11 @@ fn edit_lines(requests: &mpsc::Receiver<Wanted>) {
     let Ok(mut editor) = rustyline::DefaultEditor::new() else {
         return plain_lines(requests, std::io::stdin().lock());
     };
+    let mut leftover = String::new();
     for wanted in requests {
         let _ = std::io::stdout().flush();
-        let answer = match editor.readline(&wanted.prompt) {
+        let kept = if wanted.takes_leftover { std::mem::take(&mut leftover) } else { String::new() };
+        let answer = match editor.readline_with_initial(&wanted.prompt, (&kept, "")) {
             Ok(line) => {
                 let _ = editor.add_history_entry(line.as_str());
                 LineRead::Line(line)
@@ -94,7 +122,15 @@ fn edit_lines(requests: &mpsc::Receiver<Wanted>) {
             Err(rustyline::error::ReadlineError::Interrupted) => LineRead::Interrupted,
             Err(_) => LineRead::End,
         };
-        let _ = wanted.answer.send(answer);
+        match wanted.answer.send(answer) {
+            Ok(()) => {}
+            Err(LineRead::Line(line)) => leftover = line,
+            // Nobody waits at this prompt any more, so Ctrl-C was meant for what is going on now.
+            Err(LineRead::Interrupted) => {
+                let _best_effort = kill_process(getpid(), Signal::INT);
+            }
+            Err(LineRead::End) => {}
+        }
     }
 }
 

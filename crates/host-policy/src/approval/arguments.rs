@@ -11,6 +11,11 @@ const SAME_ARGUMENT: &[&[&str]] = &[
     &["workdir", "cwd"],
 ];
 
+/// Every name that the argument `key` may go by; empty where it has just this one.
+pub(super) fn same_argument(key: &str) -> &'static [&'static str] {
+    SAME_ARGUMENT.iter().find(|row| row.contains(&key)).copied().unwrap_or_default()
+}
+
 /// The program and its arguments of an Exec call. `None` where they can't be told for sure.
 pub(super) fn exec_argv(arguments: &Value) -> Option<Vec<String>> {
     let map = arguments.as_object()?;
@@ -68,10 +73,10 @@ pub(super) enum Found {
 /// The texts of an argument. With `wide` the other names of the same argument count too.
 pub(super) fn values_of(arguments: &Value, key: &str, wide: bool) -> Found {
     let Some(map) = arguments.as_object() else { return Found::Unclear };
-    let row = SAME_ARGUMENT.iter().find(|row| row.contains(&key)).copied().filter(|_| wide);
     let single = [key];
+    let row = if wide { same_argument(key) } else { &[] };
     let mut texts = Vec::new();
-    for name in row.unwrap_or(&single) {
+    for name in if row.is_empty() { &single[..] } else { row } {
         let Some(value) = map.get(*name) else { continue };
         let items = match value {
             Value::Array(items) => items.as_slice(),

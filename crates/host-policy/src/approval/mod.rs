@@ -10,12 +10,14 @@
 //! the sandbox alone.
 
 mod arguments;
+mod misnamed;
 mod parse;
 mod pattern;
 mod rule;
 
 use crate::entry::Target;
 use host_vocab::ToolName;
+pub use misnamed::MisnamedArgument;
 pub use parse::ApprovalRulesError;
 use rule::{Condition, Rule};
 use serde_json::Value;

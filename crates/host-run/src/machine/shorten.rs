@@ -80,8 +80,13 @@ impl Machine {
         able.then(|| Sizes::of(window, &self.spec.config.compaction))
     }
 
+    /// What counts towards the trigger; instructions and tools do unless the config leaves them out.
     fn estimate(&self) -> u64 {
-        self.raw_estimate().saturating_mul(self.shorten.ratio_milli) / 1000
+        let counted = match self.spec.config.compaction.fixed_overhead {
+            true => self.raw_estimate(),
+            false => self.talk_estimate(),
+        };
+        counted.saturating_mul(self.shorten.ratio_milli) / 1000
     }
 
     pub(super) fn due_shortening(&self) -> Option<Plan> {

@@ -483,6 +483,22 @@ fn a_prompt_that_is_too_long_is_shortened_before_it_is_sent() {
 
 // ENG-4
 #[test]
+fn instructions_count_towards_the_trigger_unless_the_config_leaves_them_out() {
+    let mut spec = spec(&["a:m"]);
+    spec.chain[0].context_window = 20_000;
+    spec.system = "s".repeat(48_000);
+    spec.history = long_past(2, 8_000);
+    let plain = vec![said("ok"), done(FinishReason::Stop)];
+    let shortened =
+        vec![said("They read two files."), done(FinishReason::Stop), said("ok"), done(FinishReason::Stop)];
+    spec.config.compaction.keep_recent_tokens = Some(100);
+    assert!(play(spec.clone(), shortened).contains("Summary"));
+    spec.config.compaction.fixed_overhead = false;
+    assert!(!play(spec, plain).contains("Summary"));
+}
+
+// ENG-4
+#[test]
 fn an_overflow_is_answered_once_by_a_summary() {
     let mut spec = spec(&["a:m"]);
     spec.history = long_past(8, 20_000);

@@ -17,8 +17,12 @@ async fn open(place: &Place) -> Result<Door, Failure> {
     Door::open(place, false, options).await
 }
 
+/// Why there is no surface; a channel that isn't there is the caller's slip.
 pub fn sealed(error: &AgentError) -> Failure {
-    Failure::system(error)
+    match error {
+        AgentError::Channel { .. } => Failure::usage(error.to_string()),
+        AgentError::Surface(_) | AgentError::Log(_) => Failure::system(error),
+    }
 }
 
 pub async fn tools(place: &Place, on: &OnChannel) -> Result<ExitCode, Failure> {

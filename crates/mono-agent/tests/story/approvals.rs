@@ -45,3 +45,18 @@ fn a_rule_for_no_tool_is_an_error_with_its_place() {
     let all = format!("{}{}", answer.stdout, answer.stderr);
     assert!(all.contains("tools.approvals.rules[0]") && all.contains("Write"), "{all}");
 }
+
+// TOO-9: a rule with a slip of the pen never lets anything through.
+#[test]
+fn a_rule_for_an_argument_that_the_tool_lacks_is_an_error_with_its_place() {
+    let agent = agent(json!({"rules": [
+        {"tool": "Read", "match": {"path": "*"}, "decision": "ask"},
+        {"tool": "Write", "match": {"file_pth": "secret/**"}, "decision": "deny"},
+    ]}));
+    for arguments in [&["validate"][..], &["call", "Write", r#"{"file_path": "secret/x", "content": "y"}"#]] {
+        let answer = agent.run(arguments).ends(1);
+        let all = format!("{}{}", answer.stdout, answer.stderr);
+        assert!(all.contains("rules[1]") && all.contains("did you mean `file_path`?"), "{all}");
+    }
+    assert!(!agent.has("secret/x"));
+}

@@ -103,3 +103,33 @@ fn errors_are_one_object_under_json() {
     assert_eq!(object["ok"], false);
     assert!(object["error"]["message"].is_string(), "{object}");
 }
+
+// CLI-1
+#[test]
+fn a_mistyped_command_line_is_one_object_under_json_too() {
+    let agent = Agent::empty();
+    for args in [&["explain", "--nope", "--json"][..], &["--json", "run"], &["--json", "nonesuch"]] {
+        let answer = agent.run(args).ends(2);
+        let object: Value = answer.json();
+        assert_eq!(object["error"]["kind"], "usage", "{object}");
+        assert!(object["error"]["hints"].to_string().contains("Usage"), "{object}");
+    }
+    // Behind `--` everything is a word of the prompt.
+    assert_eq!(agent.run(&["nonesuch", "--", "--json"]).ends(2).stdout, "");
+}
+
+// CLI-1: a word that is no channel is not judged as one.
+#[test]
+fn a_channel_that_is_not_there_is_misuse() {
+    let agent = agent();
+    for verb in [&["explain"][..], &["tools"], &["call", "ListDir"]] {
+        let args: Vec<&str> = verb.iter().copied().chain(["--channel", "termnal", "--json"]).collect();
+        let answer = agent.run(&args).ends(2);
+        assert!(
+            answer.json()["error"]["message"].as_str().unwrap().contains("openai-api"),
+            "{}",
+            answer.stdout
+        );
+    }
+    agent.run(&["explain", "--channel", "telegram"]).ends(0);
+}
