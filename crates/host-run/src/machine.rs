@@ -16,6 +16,7 @@ mod calls;
 mod collect;
 mod failure;
 mod prompt;
+mod repeats;
 mod shorten;
 mod words;
 
@@ -72,6 +73,7 @@ pub struct Machine {
     shorten: shorten::Shortening,
     /// What the last complete answer said beside its calls.
     last_text: String,
+    repeats: repeats::Repeats,
 }
 
 impl Machine {
@@ -96,6 +98,7 @@ impl Machine {
             seen_ids: BTreeSet::new(),
             shorten,
             last_text: String::new(),
+            repeats: repeats::Repeats::default(),
         }
     }
 
@@ -280,14 +283,19 @@ impl Machine {
             return self.finish(Ending::Succeeded, String::new(), false, out);
         }
         if purpose == Purpose::Finalise {
-            let error = "the model answered without any text, twice".to_owned();
+            let error = "the model was asked for its final answer and gave none".to_owned();
             let ending = Ending::Failed { kind: FailureKind::EmptyResponse, error };
             return self.finish(ending, String::new(), false, out);
         }
-        self.turn.push(host_note(
-            "Your last answer had no text. Give your final answer now, as plain text; tools are off for it.",
-        ));
         self.step += 1;
+        self.finalise("Your last answer had no text.", out);
+    }
+
+    /// Asks for the final answer, with tools off.
+    fn finalise(&mut self, why: &str, out: &mut Vec<Command>) {
+        self.turn.push(host_note(&format!(
+            "{why} Give your final answer now, as plain text; tools are off for it."
+        )));
         self.attempt = 0;
         self.attempts = 0;
         self.send(Purpose::Finalise, out);

@@ -1,5 +1,6 @@
 //! The calls of one answer: who runs beside whom, and a result for each.
 
+use super::repeats::{Brake, told};
 use super::{CallOrder, Command, Machine, SettledCall, State};
 use crate::event::RunEvent;
 use host_event::ModelCall;
@@ -25,9 +26,20 @@ pub(super) struct Calls {
     next: usize,
     running: BTreeSet<usize>,
     cancelled: bool,
+    took_ms: u64,
 }
 
 impl Calls {
+    /// How long they took together.
+    pub(super) fn took_ms(&self) -> u64 {
+        self.took_ms
+    }
+
+    /// Each call with its result.
+    pub(super) fn settled_pairs(&self) -> impl Iterator<Item = (&CallOrder, &ToolResult)> {
+        self.orders.iter().zip(self.results.iter().flatten())
+    }
+
     fn fill(&mut self, index: usize, content: Vec<Block>, is_error: bool) {
         let (call_id, name) = self.labels[index].clone();
         self.results[index] = Some(ToolResult { call_id, name, content, is_error });
@@ -107,6 +119,7 @@ impl Machine {
             next: 0,
             running: BTreeSet::new(),
             cancelled: false,
+            took_ms: 0,
         };
         let most = self.spec.config.limits.calls_per_answer_max;
         for index in most..count {
@@ -152,6 +165,7 @@ impl Machine {
             return;
         }
         self.tool_ran |= settled.how != How::Refused;
+        calls.took_ms += settled.duration_ms;
         out.push(Command::Tell(RunEvent::CallSettled {
             id: calls.orders[index].id.to_string(),
             settled: settled.how.as_str().to_owned(),
@@ -201,10 +215,25 @@ impl Machine {
         self.finish(ending, text, true, out);
     }
 
-    fn all_settled(&mut self, calls: Calls, out: &mut Vec<Command>) {
+    fn all_settled(&mut self, mut calls: Calls, out: &mut Vec<Command>) {
+        let brake = self.repeats.note(&calls);
+        if let Brake::Tell(times) | Brake::Stop(times) = brake
+            && let Some(last) = calls.results.iter_mut().flatten().next_back()
+        {
+            last.content.push(told(times));
+        }
         self.push_results(calls);
         self.step += 1;
-        self.next_step(out);
+        match brake {
+            Brake::Stop(times) => {
+                self.notice(
+                    format!("The model made the same call {times} times in a row; tools are off."),
+                    out,
+                );
+                self.finalise("You repeat the same call, which gives the same result.", out);
+            }
+            Brake::Off | Brake::Tell(_) => self.next_step(out),
+        }
     }
 
     fn push_results(&mut self, calls: Calls) {

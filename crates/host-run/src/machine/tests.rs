@@ -290,6 +290,39 @@ fn a_run_has_only_so_many_steps() {
     assert!(text.contains("MaxTurns") && text.matches("ask Answer").count() == 2, "{text}");
 }
 
+// ENG-1: a model that repeats itself is told, and then asked for its answer without tools.
+#[test]
+fn the_same_call_with_the_same_result_is_braked() {
+    let step = |n: usize, took: u64, arguments: &str| {
+        let raw =
+            ToolCall { id: format!("c{n}"), name: "Read".into(), arguments: arguments.into(), raw: None };
+        let settled = SettledCall {
+            how: How::Done,
+            code: "ok".into(),
+            content: vec![Block::text("same")],
+            duration_ms: took,
+            preview: String::new(),
+            recorded: true,
+        };
+        [
+            part(AssistantPart::Call(raw)),
+            done(FinishReason::ToolCalls),
+            Input::CallSettled { index: 0, settled },
+        ]
+    };
+    let end = || [said("I give up."), done(FinishReason::Stop)];
+    let same: Vec<Input> = (0..8).flat_map(|n| step(n, 1, "{}")).chain(end()).collect();
+    let text = play(spec(&["a:m"]), same);
+    assert!(text.contains("finish Succeeded") && text.contains("ask Finalise"), "{text}");
+    assert!(text.contains("tools are off"), "{text}");
+    // Other arguments, or a call that waits for something, are no loop.
+    let other = (0..9).flat_map(|n| step(n, 1, &format!("{{\"n\": {n}}}"))).chain(end()).collect();
+    let waits = (0..9).flat_map(|n| step(n, 2_500, "{}")).chain(end()).collect();
+    for script in [other, waits] {
+        assert!(!play(spec(&["a:m"]), script).contains("Finalise"));
+    }
+}
+
 // T12-07
 #[test]
 fn a_stream_without_an_end_is_no_success() {

@@ -43,7 +43,7 @@ pub struct RunSpec {
 pub enum Purpose {
     /// The next step of the run.
     Answer,
-    /// The answer after an empty one, with tools off.
+    /// The answer after an empty one, or after too many calls that were all the same, with tools off.
     Finalise,
     /// A summary of the old part of the prompt.
     Summary {
