@@ -116,6 +116,27 @@ impl KeptFolder {
         Ok(())
     }
 
+    /// Removes the output of runs that nobody knows any more, but what was written within the last `young`; gives how
+    /// many runs that were. What is no run's folder is left alone.
+    ///
+    /// # Errors
+    /// Where the folder can't be read; what can't be removed stays.
+    pub fn sweep(&self, known: impl Fn(&RunId) -> bool, young: std::time::Duration) -> io::Result<usize> {
+        let mut removed = 0;
+        for entry in std::fs::read_dir(&self.root)? {
+            let entry = entry?;
+            let about = entry.metadata()?;
+            let Some(run) = entry.file_name().to_str().and_then(|name| RunId::parse(name).ok()) else {
+                continue;
+            };
+            let old = about.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age >= young));
+            if about.is_dir() && old && !known(&run) && self.remove_run(&run).is_ok() {
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
     fn open_run(&self, run: &RunId) -> io::Result<std::os::fd::OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(rustix::fs::open(self.root.join(run.as_str()), flags, Mode::empty())?)

@@ -19,6 +19,11 @@ static HELD: Mutex<BTreeMap<Inode, usize>> = Mutex::new(BTreeMap::new());
 pub(crate) struct Held(Option<Inode>);
 
 impl Held {
+    /// Of no file.
+    pub(crate) fn none() -> Held {
+        Held(None)
+    }
+
     /// Of the file at `path`.
     pub(crate) fn of(path: &Path) -> Held {
         let inode = rustix::fs::lstat(path).ok().map(|stat| inode(&stat));

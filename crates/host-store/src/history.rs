@@ -4,6 +4,7 @@
 mod anchors;
 mod call_queries;
 mod call_rows;
+mod census;
 pub(crate) mod checkpoint;
 mod find;
 mod project;
@@ -15,6 +16,7 @@ mod tables;
 mod tokens;
 
 pub use anchors::{AuditReport, HeadCheck};
+pub use census::Census;
 pub use retention::{RetentionPolicy, RetentionReport};
 
 pub(crate) use project::project;
@@ -50,6 +52,29 @@ impl EventLog {
                 "SELECT {columns} FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2"
             ))?;
             let mut rows = events.query(params![after, max])?;
+            let mut found = Vec::new();
+            while let Some(event) = rows.next()? {
+                found.push(row::stored(event)?);
+            }
+            Ok(found)
+        })
+    }
+}
+
+impl EventLog {
+    /// The events before `before_seq`, newest first, at most `events_max` (up to 10,000). Blocks.
+    ///
+    /// # Errors
+    /// See [`LogError`].
+    pub fn events_before(&self, before_seq: u64, events_max: usize) -> Result<Vec<StoredEvent>, LogError> {
+        let columns = row::COLUMNS;
+        let before = i64::try_from(before_seq).unwrap_or(i64::MAX);
+        let max = i64::try_from(events_max.min(EVENTS_MAX)).unwrap_or(0);
+        self.core().read(|conn| {
+            let mut events = conn.prepare_cached(&format!(
+                "SELECT {columns} FROM events WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2"
+            ))?;
+            let mut rows = events.query(params![before, max])?;
             let mut found = Vec::new();
             while let Some(event) = rows.next()? {
                 found.push(row::stored(event)?);

@@ -43,6 +43,11 @@ impl Keeper {
         Keeper { since, wake: Mutex::new(Some(wake)), thread: Mutex::new(thread) }
     }
 
+    /// None: for a log that is only read.
+    pub(crate) fn none() -> Self {
+        Keeper { since: Arc::default(), wake: Mutex::default(), thread: Mutex::default() }
+    }
+
     /// Counts what was appended, and wakes the thread when it is time.
     pub(crate) fn wrote(&self, bytes: usize) {
         let bytes = bytes + OVERHEAD_BYTES;

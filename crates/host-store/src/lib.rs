@@ -43,7 +43,7 @@ mod wal_tail;
 
 pub use chain::{Break, ChainBreak, ChainReport};
 pub use check::{BackgroundCheck, FullCheck};
-pub use history::{AuditReport, HeadCheck, RetentionPolicy, RetentionReport};
+pub use history::{AuditReport, Census, HeadCheck, RetentionPolicy, RetentionReport};
 pub use incarnation::Incarnation;
 pub use log::{Durability, EventLog, OpenOptions, OpenReport};
 pub use memory::MemoryIndex;

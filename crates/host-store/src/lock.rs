@@ -66,6 +66,19 @@ impl LockFile {
     }
 }
 
+/// Whether a living process holds the lock at `path`. It is asked by sharing it for a moment, so whoever takes it
+/// at that very moment finds it taken.
+pub(crate) fn is_held(path: &Path) -> bool {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(fd) => rustix::fs::flock(&fd, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK),
+        Err(Errno::NOENT) => false,
+        // One that can't be looked at may well be held.
+        Err(_) => true,
+    }
+}
+
 impl Drop for LockFile {
     fn drop(&mut self) {
         if !self.keep {

@@ -1,6 +1,7 @@
 //! Opening a log, step by step, under a lock that two starting processes can't both hold.
 
 use crate::chain::{self, Chain};
+use crate::connection::Reading;
 use crate::held::Held;
 use crate::lock::LockFile;
 use crate::{
@@ -18,7 +19,9 @@ const TAIL_EVENTS: u64 = 1000;
 pub(crate) struct Opened {
     pub(crate) path: PathBuf,
     pub(crate) chain: Chain,
-    pub(crate) writer: Connection,
+    /// `None` where the log is only read.
+    pub(crate) writer: Option<Connection>,
+    pub(crate) reading: Option<Reading>,
     pub(crate) held: Held,
     pub(crate) opener: Option<LockFile>,
     pub(crate) report: OpenReport,
@@ -52,7 +55,37 @@ pub(crate) fn open(options: &OpenOptions) -> Result<Opened, OpenError> {
     // Only now: had a check failed, the next opening must still know of the unclean stop.
     dead.forget();
     drop(gate);
-    Ok(Opened { path, chain, writer, held, opener: Some(opener), report })
+    Ok(Opened { path, chain, writer: Some(writer), reading: None, held, opener: Some(opener), report })
+}
+
+/// Looks at a log without making, mending or recording anything. `None` where there is none.
+pub(crate) fn look(dir: &Path) -> Result<Option<Opened>, OpenError> {
+    let path = dir.join("log.sqlite");
+    if folder::private_file(&path)?.is_none() {
+        return Ok(None);
+    }
+    schema::check_header(&path, schema::APPLICATION_ID, schema::VERSION)?;
+    let chain = Chain::new(&own_key(dir)?);
+    let held = Held::of(&path);
+    let reading = Reading::of(&path);
+    let conn = connection::open_reading(&path, reading).map_err(|error| match reading {
+        Reading::WithWal => OpenError::Sql {
+            path: path.clone(),
+            what: "this folder can't be written, and its write-ahead file was left by a process that did not stop in \
+                   order; copy the folder to a place that can be written, and read it there"
+                .to_owned(),
+        },
+        _ => OpenError::sql(&path, error),
+    })?;
+    schema::check_version(&conn, &path)?;
+    check_key(&conn, &path, &chain, dir)?;
+    let report = OpenReport::default();
+    Ok(Some(Opened { path, chain, writer: None, reading: Some(reading), held, opener: None, report }))
+}
+
+fn own_key(dir: &Path) -> Result<key::Key, OpenError> {
+    let path = key::path(dir, "log.key");
+    key::read(&path)?.ok_or_else(|| OpenError::Key { path, problem: "the log's key is missing".to_owned() })
 }
 
 /// The key first, the file second: a file without its key is an error, a key without its file is a new log.
@@ -74,10 +107,7 @@ fn key_and_file(dir: &Path, path: &Path, durability: Durability) -> Result<(Chai
         return Ok((chain, true));
     }
     schema::check_header(path, schema::APPLICATION_ID, schema::VERSION)?;
-    let missing =
-        || OpenError::Key { path: key_path.clone(), problem: "the log's key is missing".to_owned() };
-    let key = key::read(&key_path)?.ok_or_else(missing)?;
-    Ok((Chain::new(&key), false))
+    Ok((Chain::new(&own_key(dir)?), false))
 }
 
 fn writer(path: &Path, options: &OpenOptions) -> Result<Connection, OpenError> {

@@ -56,6 +56,18 @@ pub(crate) fn recover(core: &Core, now_ms: i64) -> Result<Vec<Recovered>, LogErr
     Ok(recovered)
 }
 
+/// The open runs whose process is gone, looked at without taking anything.
+pub(crate) fn dead(core: &Core) -> Result<Vec<RunId>, LogError> {
+    let open: Vec<(String, String)> = core.read(|conn| {
+        let mut open = conn.prepare("SELECT run, incarnation FROM runs WHERE status IS NULL")?;
+        Ok(open.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
+    })?;
+    let gone =
+        |incarnation: &str| !is_id(incarnation) || !crate::lock::is_held(&lock_path(&core.dir, incarnation));
+    let dead = open.into_iter().filter(|(_, incarnation)| gone(incarnation));
+    Ok(dead.filter_map(|(run, _)| RunId::parse(run).ok()).collect())
+}
+
 /// Settles the open runs of one dead incarnation. They are looked up under the write lock, so of two
 /// recoveries at once only one finds them.
 fn settle(core: &Core, conn: &Connection, incarnation: &str, now_ms: i64) -> Result<Vec<Recovered>, Failure> {

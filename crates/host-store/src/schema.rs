@@ -192,6 +192,20 @@ fn newer(path: &Path, found: i64, known: i64) -> Result<(), OpenError> {
     if found > known { Err(OpenError::Newer { path: path.to_owned(), found, known }) } else { Ok(()) }
 }
 
+/// Whether the tables are those of [`VERSION`]; for whoever can't bring them up.
+pub(crate) fn check_version(conn: &Connection, path: &Path) -> Result<(), OpenError> {
+    let found =
+        conn.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(|e| OpenError::sql(path, e))?;
+    newer(path, found, VERSION)?;
+    if found < VERSION {
+        let what = format!(
+            "its schema is {found} and this program reads {VERSION}; start the agent once, which brings it up"
+        );
+        return Err(OpenError::Sql { path: path.to_owned(), what });
+    }
+    Ok(())
+}
+
 /// Brings the tables up to [`VERSION`].
 pub(crate) fn migrate(conn: &Connection, path: &Path) -> Result<(), OpenError> {
     let sql = |e| OpenError::sql(path, e);

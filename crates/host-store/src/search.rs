@@ -138,20 +138,22 @@ impl SearchIndex {
     /// Runs `work` on the files, opening them first. A damaged index is dropped and built anew, once.
     fn with<T>(&self, mut work: impl FnMut(&Files) -> rusqlite::Result<T>) -> Result<T, LogError> {
         let mut slot = lock(&self.files);
-        for attempt in 0.. {
+        for attempt in 0_u8.. {
             if self.core.closed.load(Ordering::SeqCst) {
                 return Err(LogError::Closed);
             }
             let done = match slot.take() {
                 Some(files) => Ok(files),
-                None => Files::open(&self.core, &self.path),
+                None => Files::open(&self.core, &self.path, attempt > 0),
             }
             .and_then(|files| work(&*slot.insert(files)));
             match done {
                 Err(error) if attempt == 0 && is_damage(&error) => {
                     tracing::warn!("the search index is damaged; it is built anew from the log");
                     drop(slot.take());
-                    drop_files(&self.path);
+                    if !self.core.is_still() {
+                        drop_files(&self.path);
+                    }
                 }
                 done => return done.map_err(|error| log_error(&error)),
             }
@@ -161,9 +163,14 @@ impl SearchIndex {
 }
 
 impl Files {
-    fn open(core: &Core, path: &Path) -> rusqlite::Result<Files> {
+    /// Opens the index, or makes it. In a folder that can't be written one that is whole and up to date is used,
+    /// unless another is wanted; else it is made in a file of its own that is gone with this process.
+    fn open(core: &Core, path: &Path, another: bool) -> rusqlite::Result<Files> {
         let log = core.reader()?;
         let id = schema::meta::<16>(&log, "log_id")?.unwrap_or_default();
+        if core.is_still() {
+            return Self::open_still(path, log, &id, another);
+        }
         // Not ours, not safe, or not readable: all the same for a file that is derived.
         let sound =
             folder::private_file(path).is_ok() && schema::check_header(path, APPLICATION_ID, VERSION).is_ok();
@@ -184,6 +191,39 @@ impl Files {
             }
         }
         Self::create(path, log, &id)
+    }
+
+    fn open_still(path: &Path, log: Connection, id: &[u8; 16], another: bool) -> rusqlite::Result<Files> {
+        let sound =
+            folder::private_file(path).is_ok() && schema::check_header(path, APPLICATION_ID, VERSION).is_ok();
+        let held = Held::of(path);
+        if sound
+            && !another
+            && path.exists()
+            && let Ok(index) = connection::open_reading(path, connection::Reading::of(path))
+        {
+            let files = Files { index, log, held };
+            if files.belongs(id).unwrap_or(false) && files.behind().unwrap_or(1) == 0 {
+                return Ok(files);
+            }
+            return Self::in_memory(files.log, id);
+        }
+        Self::in_memory(log, id)
+    }
+
+    /// An index in a nameless file of the system's own.
+    fn in_memory(log: Connection, id: &[u8; 16]) -> rusqlite::Result<Files> {
+        let index = Connection::open("")?;
+        connection::pragma(&index, "PRAGMA synchronous = OFF")?;
+        Self::make_tables(&index, id)?;
+        Ok(Files { index, log, held: Held::none() })
+    }
+
+    fn make_tables(index: &Connection, log_id: &[u8; 16]) -> rusqlite::Result<()> {
+        index.execute_batch(TABLES)?;
+        index.execute_batch(crate::history::TABLES)?;
+        index.execute("INSERT INTO meta(name, value) VALUES('log_id', ?1)", [&log_id[..]])?;
+        connection::pragma(index, &format!("PRAGMA user_version = {VERSION}"))
     }
 
     fn open_index(path: &Path) -> rusqlite::Result<Connection> {
@@ -210,10 +250,7 @@ impl Files {
         index.execute_batch("BEGIN IMMEDIATE")?;
         // Another process may have been first.
         if index.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? == 0 {
-            index.execute_batch(TABLES)?;
-            index.execute_batch(crate::history::TABLES)?;
-            index.execute("INSERT INTO meta(name, value) VALUES('log_id', ?1)", [&log_id[..]])?;
-            connection::pragma(&index, &format!("PRAGMA user_version = {VERSION}"))?;
+            Self::make_tables(&index, log_id)?;
         }
         index.execute_batch("COMMIT")?;
         drop(index);

@@ -2,6 +2,7 @@
 
 use crate::append::{self, Tail};
 use crate::chain::Chain;
+use crate::connection::Reading;
 use crate::failure::{Failure, log_error};
 use crate::held::Held;
 use crate::opening::Opened;
@@ -24,6 +25,8 @@ pub(crate) struct Core {
     pub(crate) vfs: Option<&'static str>,
     pub(crate) chain: Chain,
     pub(crate) closed: AtomicBool,
+    /// How the log is read, where it is only read.
+    pub(crate) reading: Option<Reading>,
     writer: Mutex<Option<Writer>>,
     /// How many callers wait for another process while they hold the writer.
     waiting: AtomicUsize,
@@ -47,7 +50,8 @@ impl Core {
             vfs: options.vfs,
             chain: opened.chain,
             closed: AtomicBool::new(false),
-            writer: Mutex::new(Some(Writer { conn: opened.writer, tail: None })),
+            reading: opened.reading,
+            writer: Mutex::new(opened.writer.map(|conn| Writer { conn, tail: None })),
             waiting: AtomicUsize::new(0),
             readers: Mutex::default(),
             _held: opened.held,
@@ -72,7 +76,7 @@ impl Core {
             return Err(None);
         }
         let mut writer = lock(&self.writer);
-        let writer = writer.as_mut().ok_or(Some(LogError::Closed))?;
+        let writer = writer.as_mut().ok_or_else(|| Some(self.no_writer()))?;
         self.append_on(writer, events).map_err(|failure| {
             if failure.is_busy() { None } else { Some(failure.into_log_error(&writer.conn)) }
         })
@@ -103,7 +107,7 @@ impl Core {
         self.waiting.fetch_add(1, Ordering::AcqRel);
         let mut writer = lock(&self.writer);
         let done = match writer.as_mut() {
-            None => Err(LogError::Closed),
+            None => Err(self.no_writer()),
             Some(writer) => {
                 let patience = writer.conn.busy_timeout(connection::LONG_BUSY).map_err(Failure::from);
                 let done = patience.and_then(|()| work(writer));
@@ -139,8 +143,23 @@ impl Core {
         done
     }
 
+    /// Whether the log's folder can't be written.
+    pub(crate) fn is_still(&self) -> bool {
+        self.reading.is_some_and(|how| how != Reading::Beside)
+    }
+
+    fn no_writer(&self) -> LogError {
+        match self.reading {
+            Some(_) => LogError::Failed("it was opened for reading alone".to_owned()),
+            None => LogError::Closed,
+        }
+    }
+
     /// A new connection for reading.
     pub(crate) fn reader(&self) -> rusqlite::Result<Connection> {
+        if let Some(how) = self.reading {
+            return connection::open_reading(&self.path, how);
+        }
         let conn = connection::open(&self.path, self.vfs)?;
         connection::prepare_reader(&conn)?;
         Ok(conn)

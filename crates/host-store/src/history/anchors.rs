@@ -2,12 +2,13 @@
 
 use super::checkpoint;
 use crate::chain::ChainReport;
-use crate::folder;
 use crate::log::EventLog;
+use crate::{FullCheck, connection, folder};
 use host_history::audit::Anchor;
 use host_ports::log::LogError;
 use rusqlite::OptionalExtension;
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 
 /// The file of anchors, below the store's folder.
 const FILE: &str = "audit.head";
@@ -41,25 +42,45 @@ pub struct AuditReport {
     pub horizon: Option<u64>,
     /// The anchored heads.
     pub head: HeadCheck,
+    /// What SQLite's own check of the file complains of.
+    pub database: Vec<String>,
 }
 
 impl AuditReport {
     /// Whether nothing is wrong.
     pub fn is_sound(&self) -> bool {
-        self.chain.broken.is_none() && self.head.broken.is_none()
+        self.chain.broken.is_none() && self.head.broken.is_none() && self.database.is_empty()
     }
 }
 
 impl EventLog {
-    /// Appends the head of the chain to `audit.head`, and gives it for keeping elsewhere. Nothing in an empty
-    /// log. Call it now and then, and at the end.
+    /// The head of the chain, for keeping elsewhere. Nothing in an empty log.
+    ///
+    /// # Errors
+    /// See [`LogError`].
+    pub fn head_anchor(&self, now_ms: i64) -> Result<Option<Anchor>, LogError> {
+        let head = self.head()?;
+        Ok(head.map(|(seq, hash)| Anchor { at_ms: now_ms, seq, hash: host_vocab::text::hex(&hash) }))
+    }
+
+    /// Appends the head of the chain to `audit.head`, and gives it. Nothing in an empty log, and nothing where the
+    /// newest anchor names the same head. What is anchored is on the disk, so that a power cut takes nothing that an
+    /// anchor names. Call it now and then, and at the end. Blocks, for as long as the disk takes.
     ///
     /// # Errors
     /// See [`LogError`].
     pub fn anchor_head(&self, now_ms: i64) -> Result<Option<Anchor>, LogError> {
-        let Some((seq, hash)) = self.head()? else { return Ok(None) };
-        let anchor = Anchor { at_ms: now_ms, seq, hash: host_vocab::text::hex(&hash) };
+        let Some(anchor) = self.head_anchor(now_ms)? else { return Ok(None) };
+        let before = self.anchors(&mut HeadCheck::default())?;
+        if before.last().is_some_and(|last| (last.seq, &last.hash) == (anchor.seq, &anchor.hash)) {
+            return Ok(None);
+        }
+        // A checkpoint syncs what the log acknowledged.
+        self.core().write(|conn| Ok(connection::pragma(conn, "PRAGMA wal_checkpoint(PASSIVE)")?))?;
         let path = self.dir().join(FILE);
+        if before.len() >= ANCHORS_MAX {
+            self.thin(&path, &before[before.len() - ANCHORS_MAX / 2..])?;
+        }
         let failed = |_| LogError::Failed("audit.head could not be written".to_owned());
         let mut file = match folder::open_private_append(&path) {
             Ok(file) => file,
@@ -68,6 +89,21 @@ impl EventLog {
         file.write_all(format!("{}\n", anchor.line()).as_bytes()).map_err(failed)?;
         file.sync_data().map_err(failed)?;
         Ok(Some(anchor))
+    }
+
+    /// Leaves only these anchors in the file.
+    fn thin(&self, path: &Path, keep: &[Anchor]) -> Result<(), LogError> {
+        let failed = |_| LogError::Failed("audit.head could not be shortened".to_owned());
+        let fresh = crate::schema::suffixed(path, ".new");
+        let _ = std::fs::remove_file(&fresh);
+        let Ok(mut file) = folder::create_private(&fresh) else {
+            return Err(LogError::Failed("audit.head could not be shortened".to_owned()));
+        };
+        for anchor in keep {
+            file.write_all(format!("{}\n", anchor.line()).as_bytes()).map_err(failed)?;
+        }
+        file.sync_all().map_err(failed)?;
+        std::fs::rename(&fresh, path).map_err(failed)
     }
 
     fn head(&self) -> Result<Option<(u64, [u8; 32])>, LogError> {
@@ -83,7 +119,7 @@ impl EventLog {
     /// # Errors
     /// Where it can't be read at all. What is wrong is in the value.
     pub fn audit_verify(&self, elsewhere: &[Anchor]) -> Result<AuditReport, LogError> {
-        let chain = self.check_full()?.chain;
+        let FullCheck { chain, database } = self.check_full()?;
         let horizon =
             self.core().read(|conn| Ok(checkpoint::read(conn, &self.core().chain)?))?.map(|it| it.0);
         let mut head = HeadCheck::default();
@@ -105,7 +141,7 @@ impl EventLog {
                 head.broken = Some(anchor);
             }
         }
-        Ok(AuditReport { chain, horizon, head })
+        Ok(AuditReport { chain, horizon, head, database })
     }
 
     fn anchors(&self, check: &mut HeadCheck) -> Result<Vec<Anchor>, LogError> {

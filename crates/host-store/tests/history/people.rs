@@ -52,6 +52,7 @@ fn a_report_has_rates_durations_and_cost() {
         since_ms: None,
         until_ms: None,
         by: Some(By::FailureKind),
+        memory: false,
     };
     let report = report(past.log.as_ref(), &query).unwrap();
     let total = &report.total;
