@@ -2,7 +2,6 @@
 
 use crate::error::HistoryError;
 use crate::limits::CURSOR_BYTES_MAX;
-use crate::scope::HistoryScope;
 use crate::store::HistoryStore;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -23,19 +22,25 @@ pub(crate) enum Kind {
     Timeline,
     Calls,
     Record,
+    Conversations,
+    Transcript,
+    Decisions,
 }
+
+/// Who asks: the logical and the exact conversation, and the run ([`crate::HistoryScope::binding`]); or the owner.
+pub(crate) type Who<'a> = [&'a str; 3];
 
 /// Makes a cursor. `question` is what must be asked again for it to count (filters, a run …).
 pub(crate) fn seal(
     store: &dyn HistoryStore,
-    scope: &HistoryScope,
+    who: Who<'_>,
     kind: Kind,
     question: &impl Serialize,
     anchor: &impl Serialize,
 ) -> String {
     // An anchor is plain data; it always becomes JSON.
     let body = serde_json::to_string(anchor).unwrap_or_default();
-    let signature = sign(store, scope, kind, question, &body);
+    let signature = sign(store, who, kind, question, &body);
     URL_SAFE_NO_PAD.encode(format!("{signature}{body}"))
 }
 
@@ -45,7 +50,7 @@ pub(crate) fn seal(
 /// [`HistoryError::Cursor`], whatever is wrong with it.
 pub(crate) fn open<T: DeserializeOwned>(
     store: &dyn HistoryStore,
-    scope: &HistoryScope,
+    who: Who<'_>,
     kind: Kind,
     question: &impl Serialize,
     cursor: &str,
@@ -56,21 +61,15 @@ pub(crate) fn open<T: DeserializeOwned>(
     let bytes = URL_SAFE_NO_PAD.decode(cursor.trim()).map_err(|_| HistoryError::Cursor)?;
     let whole = String::from_utf8(bytes).map_err(|_| HistoryError::Cursor)?;
     let (signature, body) = whole.split_at_checked(SIGNATURE_DIGITS).ok_or(HistoryError::Cursor)?;
-    let expected = sign(store, scope, kind, question, body);
+    let expected = sign(store, who, kind, question, body);
     if !bool::from(signature.as_bytes().ct_eq(expected.as_bytes())) {
         return Err(HistoryError::Cursor);
     }
     serde_json::from_str(body).map_err(|_| HistoryError::Cursor)
 }
 
-fn sign(
-    store: &dyn HistoryStore,
-    scope: &HistoryScope,
-    kind: Kind,
-    question: &impl Serialize,
-    body: &str,
-) -> String {
-    let bound = json!(["mono-agent.history.cursor.1", kind, scope.binding(), question, body]).to_string();
+fn sign(store: &dyn HistoryStore, who: Who<'_>, kind: Kind, question: &impl Serialize, body: &str) -> String {
+    let bound = json!(["mono-agent.history.cursor.1", kind, who, question, body]).to_string();
     let mut digest = store.keyed_digest(bound.as_bytes());
     // Digests are hex; a store for tests may give a short one.
     while digest.len() < SIGNATURE_DIGITS {

@@ -9,6 +9,8 @@
 //! |---|---|
 //! | [`RunViews`] | list, search, overview and timeline of settled runs (RUN) |
 //! | [`CallViews`] | search of calls, and their records in chunks (HIS) |
+//! | [`OwnerViews`] | the same for the owner: every conversation's runs, the running ones too |
+//! | [`inventory`](mod@inventory) | what is there, and what of it is odd |
 //! | [`transcript`] | the turns of a conversation, for people |
 //! | [`report`](mod@report) | rates, durations, cost |
 //! | [`replay`] | a recorded turn again, with no side effect (SRC-1) |
@@ -24,6 +26,7 @@ pub mod diff;
 mod error;
 mod fold;
 mod index;
+pub mod inventory;
 mod kept;
 mod limits;
 mod navigation;
@@ -49,7 +52,10 @@ pub use index::{
 pub use kept::KeptText;
 pub use limits::*;
 pub use navigation::{Navigation, NextAction};
-pub use runs::{RunArguments, RunViews};
+pub use runs::{
+    ConversationLine, ConversationPage, OwnerViews, RunArguments, RunLine, RunListing, RunPage, RunShown,
+    RunViews, TranscriptPage,
+};
 pub use scope::HistoryScope;
 pub use store::{
     CallQuery, CallRow, ConversationRow, HistoryStore, Phase, Record, Removal, RunHit, RunListQuery,

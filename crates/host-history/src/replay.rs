@@ -6,24 +6,29 @@
 //! in the rules, or in the program.
 //!
 //! What it can't do: a run whose session had history of its own compacts at other points, because the log
-//! holds no prompts; and the words of a refusal are today's.
+//! holds no prompts; a tool of which nothing is known today takes whatever it was given; and the words of a refusal
+//! are today's.
 
 mod scratch;
+mod session;
 mod tools;
 
 pub use scratch::{QuickClock, ScratchLog};
+pub use session::ReplaySessions;
 pub use tools::KnownTool;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use host_event::{Fact, OfferedTool, StoredEvent, WithheldTool};
 use host_ports::BoxFuture;
+use host_ports::CancellationToken;
 use host_ports::ask::{ApprovalAnswer, ApprovalRequest, Ask};
+use host_ports::log::Log;
 use host_ports::model::{
     AssistantPart, FinishReason, Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ToolCall,
 };
 use host_surface::ToolSource;
-use host_turn::FailureKind;
+use host_turn::{Ending, FailureKind};
 use host_vocab::ConversationId;
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -36,6 +41,11 @@ pub enum ReplayError {
     /// The events hold no beginning of a run.
     #[error("the run's beginning is not in the log, so there is nothing to replay")]
     NoBeginning,
+    /// No model took part.
+    #[error(
+        "this run was a single call of a tool (`mono-agent call`); no model took part, so there is no turn to replay"
+    )]
+    NoModel,
     /// An event was written by a newer program.
     #[error("event {0} was written by a newer version of mono-agent; replay it with that one")]
     Newer(u64),
@@ -63,8 +73,17 @@ pub struct Recording {
     pub isolated: bool,
     /// The model reference that it began with.
     pub model: String,
+    /// Names and sizes of what came with it.
+    pub attachments: Vec<(String, u64)>,
     /// Whether its end is recorded; an interrupted run replays up to where it broke off.
     pub settled: bool,
+    /// Fires where the recorded run was stopped: give it to the engine as the turn's own.
+    pub stop: CancellationToken,
+    /// How the recorded run found its session.
+    session: session::Found,
+    ended: Option<Ending>,
+    asked: usize,
+    events: Vec<StoredEvent>,
     offered: Vec<OfferedTool>,
     withheld: Vec<WithheldTool>,
     answers: Vec<Answer>,
@@ -87,6 +106,7 @@ impl Recording {
             source,
             source_detail,
             user_input,
+            attachments,
             model,
             isolated,
             offered,
@@ -96,6 +116,9 @@ impl Recording {
         else {
             return Err(ReplayError::NoBeginning);
         };
+        if source_detail.as_deref() == Some("call") && model == "none" {
+            return Err(ReplayError::NoModel);
+        }
         let mut recording = Recording {
             user_input,
             source,
@@ -103,7 +126,13 @@ impl Recording {
             conversation: begun.scope.conversation.clone(),
             isolated,
             model,
+            attachments: attachments.iter().map(|text| attachment(text)).collect(),
             settled: false,
+            stop: CancellationToken::new(),
+            session: session::Found::of(events),
+            ended: None,
+            asked: 0,
+            events: events.to_vec(),
             offered,
             withheld,
             answers: Vec::new(),
@@ -147,9 +176,35 @@ impl Recording {
                 "no_asker" => ApprovalAnswer::NoAsker,
                 _ => ApprovalAnswer::Denied,
             }),
-            Some(Fact::RunSettled { .. }) => self.settled = true,
+            Some(Fact::ModelAsked { .. }) => self.asked += 1,
+            Some(Fact::RunSettled { ending, .. }) => {
+                self.settled = true;
+                self.ended = Some(ending.clone());
+            }
             _ => {}
         }
+    }
+
+    /// Whether the recorded run broke off: then only what came before is compared.
+    pub fn broke_off(&self) -> bool {
+        !matches!(self.ended, Some(Ending::Succeeded | Ending::Failed { .. } | Ending::Cancelled))
+    }
+
+    /// The sessions of the replay: they find what the recorded run found.
+    pub fn sessions(&self) -> ReplaySessions {
+        ReplaySessions::new(self.session.clone())
+    }
+
+    /// The log of the replay. `digests` is the log that the recording comes from; nothing is written to it.
+    pub fn log(&self, digests: Arc<dyn Log>) -> ScratchLog {
+        ScratchLog::new(digests).with_past(self.session.past()).in_order_of(&self.events)
+    }
+
+    /// What stops the replay where the recorded run was stopped: at a request to a model, or behind a call.
+    fn stop_at(&self, at_request: bool) -> Option<CancellationToken> {
+        let stopped = matches!(self.ended, Some(Ending::Cancelled));
+        let while_asking = self.asked > self.answers.len();
+        (stopped && while_asking == at_request).then(|| self.stop.clone())
     }
 
     /// The models of a chain, in the place of those with the same facts. All of them give the recorded
@@ -158,14 +213,17 @@ impl Recording {
         let answers: Arc<Mutex<VecDeque<Answer>>> = Arc::new(Mutex::new(self.answers.clone().into()));
         chain
             .into_iter()
-            .map(|info| Arc::new(ReplayModel { info, answers: Arc::clone(&answers) }) as Arc<dyn Model>)
+            .map(|info| {
+                let (answers, stop) = (Arc::clone(&answers), self.stop_at(true));
+                Arc::new(ReplayModel { info, answers, stop }) as Arc<dyn Model>
+            })
             .collect()
     }
 
     /// The sources of the recorded tools, which run nothing: every call gives what it gave then. `known` are
     /// today's tools; their schemas refuse what they refused then.
     pub fn sources(&self, known: &[KnownTool]) -> Vec<Arc<dyn ToolSource>> {
-        tools::sources(&self.offered, &self.withheld, known, &self.results)
+        tools::sources(&self.offered, &self.withheld, known, &self.results, self.stop_at(false))
     }
 
     /// A person who answers as then.
@@ -174,10 +232,20 @@ impl Recording {
     }
 }
 
+/// A name and a size, as the beginning of a run tells them: `name (5 bytes)`.
+fn attachment(text: &str) -> (String, u64) {
+    let parts = text.strip_suffix(" bytes)").and_then(|text| text.rsplit_once(" ("));
+    match parts.and_then(|(name, size)| Some((name.to_owned(), size.parse().ok()?))) {
+        Some(found) => found,
+        None => (text.to_owned(), 0),
+    }
+}
+
 /// A model that gives recorded answers.
 struct ReplayModel {
     info: ModelInfo,
     answers: Arc<Mutex<VecDeque<Answer>>>,
+    stop: Option<CancellationToken>,
 }
 
 impl Model for ReplayModel {
@@ -202,6 +270,12 @@ impl Model for ReplayModel {
                     events.push(Ok(ModelEvent::Text(partial)));
                 }
                 events.push(Err(error));
+            }
+            None if self.stop.is_some() => {
+                if let Some(stop) = &self.stop {
+                    stop.cancel();
+                }
+                return stream::pending().boxed();
             }
             None => {
                 let message = "the recording has no further answer of a model";

@@ -46,6 +46,8 @@ pub struct ReportQuery {
     pub until_ms: Option<i64>,
     /// In which groups.
     pub by: Option<By>,
+    /// Whether the memory's own runs count.
+    pub memory: bool,
 }
 
 /// Quantiles of durations, in milliseconds, by linear interpolation.
@@ -174,7 +176,8 @@ pub fn report(store: &dyn HistoryStore, query: &ReportQuery) -> Result<Report, L
             RunListQuery { scope: query.scope.clone(), before, status: Some("any".to_owned()), limit: PAGE };
         let rows = store.list_runs(&page)?;
         let fits = |row: &&RunRow| {
-            query.since_ms.is_none_or(|since| row.started_at >= since)
+            (query.memory || row.source != "memory")
+                && query.since_ms.is_none_or(|since| row.started_at >= since)
                 && query.until_ms.is_none_or(|until| row.started_at < until)
         };
         for row in rows.iter().filter(fits) {

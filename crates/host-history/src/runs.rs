@@ -3,11 +3,16 @@
 mod arguments;
 mod events;
 mod overview;
+mod owner;
 mod search;
 mod timeline;
 
 pub use arguments::RunArguments;
 pub(crate) use arguments::limit;
+pub(crate) use owner::STATUSES;
+pub use owner::{
+    ConversationLine, ConversationPage, OwnerViews, RunLine, RunListing, RunPage, RunShown, TranscriptPage,
+};
 
 use crate::cursor::{self, Kind};
 use crate::error::HistoryError;
@@ -68,7 +73,8 @@ impl RunViews {
         let before: Option<u64> = match &asked.cursor {
             None => None,
             Some(cursor) => {
-                let seq = cursor::open(self.store.as_ref(), scope, Kind::Runs, &Value::Null, cursor)?;
+                let seq =
+                    cursor::open(self.store.as_ref(), scope.binding(), Kind::Runs, &Value::Null, cursor)?;
                 self.anchored(scope, seq)?;
                 Some(seq)
             }
@@ -79,10 +85,9 @@ impl RunViews {
         rows.retain(|row| !scope.is_current(row.conversation.as_ref(), &row.run));
         let more = rows.len() > asked.limit;
         rows.truncate(asked.limit);
-        let next = rows
-            .last()
-            .filter(|_| more)
-            .map(|row| cursor::seal(self.store.as_ref(), scope, Kind::Runs, &Value::Null, &row.seq));
+        let next = rows.last().filter(|_| more).map(|row| {
+            cursor::seal(self.store.as_ref(), scope.binding(), Kind::Runs, &Value::Null, &row.seq)
+        });
         let mut navigation = Navigation { next_actions: candidates(&rows), ..Navigation::default() };
         navigation.guidance = if rows.is_empty() {
             "No earlier settled run of this conversation is recorded. There is nothing to go on from."

@@ -3,7 +3,7 @@
 
 use host_event::StoredEvent;
 use host_history::diff::{diff, normalised};
-use host_history::replay::{KnownTool, QuickClock, Recording, ReplayError, ScratchLog};
+use host_history::replay::{KnownTool, QuickClock, Recording, ReplayError};
 use host_policy::{ApprovalRules, ToolPolicy};
 use host_ports::BoxFuture;
 use host_ports::ask::Ask;
@@ -128,7 +128,7 @@ async fn recorded(count: &Arc<AtomicUsize>) -> (Arc<MemoryLog>, Vec<StoredEvent>
 
 async fn replayed(log: Arc<MemoryLog>, events: &[StoredEvent], known: &[KnownTool]) -> Vec<StoredEvent> {
     let recording = Recording::of(events).unwrap();
-    let scratch = Arc::new(ScratchLog::new(log));
+    let scratch = Arc::new(recording.log(log));
     let info = Script::new(&recording.model, vec![]).info();
     let (models, sources) = (recording.models(vec![info]), recording.sources(known));
     play(Arc::clone(&scratch) as _, Arc::new(QuickClock { now_ms: 7 }), models, sources, recording.ask())

@@ -48,7 +48,7 @@ impl CallViews {
         let (place, started) = match &get.wanted {
             Wanted::Cursor(cursor) => {
                 let mut place: Place =
-                    cursor::open(self.store.as_ref(), scope, Kind::Record, &Value::Null, cursor)?;
+                    cursor::open(self.store.as_ref(), scope.binding(), Kind::Record, &Value::Null, cursor)?;
                 place.c = chunk.unwrap_or(place.c);
                 (place, true)
             }
@@ -129,7 +129,7 @@ impl CallViews {
                     // The length of the next piece is not known before it is read.
                     next.n = self.piece_length(&call, &payload, &next);
                 }
-                cursor::seal(self.store.as_ref(), scope, Kind::Record, &Value::Null, &next)
+                cursor::seal(self.store.as_ref(), scope.binding(), Kind::Record, &Value::Null, &next)
             });
             self.page(get, &call, phase, &payload, &place, source.text.len(), shown, next)
         })

@@ -34,7 +34,8 @@ impl CallViews {
             limit: search.limit + 1,
         };
         if let Some(cursor) = &search.cursor {
-            let anchor: u64 = cursor::open(self.store.as_ref(), scope, Kind::Calls, &question, cursor)?;
+            let anchor: u64 =
+                cursor::open(self.store.as_ref(), scope.binding(), Kind::Calls, &question, cursor)?;
             // The anchor must still be there: what follows a pruned one can't be told.
             let at = CallQuery { before: Some(anchor + 1), limit: 1, ..query.clone() };
             if self.store.search_calls(&at)?.first().is_none_or(|call| call.seq != anchor) {
@@ -45,10 +46,9 @@ impl CallViews {
         let mut calls = self.store.search_calls(&query)?;
         let more = calls.len() > search.limit;
         calls.truncate(search.limit);
-        let next = calls
-            .last()
-            .filter(|_| more)
-            .map(|call| cursor::seal(self.store.as_ref(), scope, Kind::Calls, &question, &call.seq));
+        let next = calls.last().filter(|_| more).map(|call| {
+            cursor::seal(self.store.as_ref(), scope.binding(), Kind::Calls, &question, &call.seq)
+        });
         let mut previews = Vec::with_capacity(calls.len());
         for call in &calls {
             previews.push(preview(self.store.as_ref(), &self.view, call, PREVIEW_BYTES_MAX)?);

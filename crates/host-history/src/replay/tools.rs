@@ -1,15 +1,15 @@
 //! Tools that run nothing and give what was recorded.
 
 use host_event::{Fact, OfferedTool, StoredEvent, WithheldTool};
-use host_ports::BoxFuture;
 use host_ports::kept::Kept;
+use host_ports::{BoxFuture, CancellationToken};
 use host_surface::{
     Admitted, AnyTool, EffectState, InputSchema, Offer, Retry, RunFacts, ToolError, ToolInfo, ToolOutput,
     ToolSource, WithheldBy,
 };
 use host_vocab::{Block, Code, Effect, ToolName};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -43,16 +43,30 @@ struct Recorded {
 
 /// How all calls of a run ended, by their ids.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Results(HashMap<String, VecDeque<Recorded>>);
+pub(super) struct Results {
+    by_call: HashMap<String, VecDeque<Recorded>>,
+    /// How many there are in all.
+    all: usize,
+    /// Tools whose calls ran beside others.
+    together: HashSet<String>,
+}
 
 impl Results {
     pub(super) fn of(events: &[StoredEvent]) -> Self {
         let mut results: HashMap<String, VecDeque<Recorded>> = HashMap::new();
         let (mut started, mut ended) = (0, 0);
+        let (mut open, mut together): (Vec<&str>, _) = (Vec::new(), HashSet::new());
         for event in events {
             match &event.fact {
-                Some(Fact::CallStarted { .. }) => started += 1,
+                Some(Fact::CallStarted { tool, .. }) => {
+                    started += 1;
+                    open.push(tool);
+                    if open.len() > 1 {
+                        together.extend(open.iter().map(|tool| (*tool).to_owned()));
+                    }
+                }
                 Some(Fact::CallSettled {
+                    tool,
                     settled,
                     code,
                     content,
@@ -77,11 +91,14 @@ impl Results {
                     let id = event.scope.call.as_ref().map(ToString::to_string).unwrap_or_default();
                     results.entry(id).or_default().push_back(recorded);
                     ended += 1;
+                    if let Some(at) = open.iter().position(|it| it == tool) {
+                        open.remove(at);
+                    }
                 }
                 _ => {}
             }
         }
-        Results(results)
+        Results { by_call: results, all: ended, together }
     }
 }
 
@@ -90,6 +107,9 @@ struct Shared {
     results: Mutex<Results>,
     progress: Mutex<(usize, usize)>,
     moved: Notify,
+    /// Fires behind the last recorded result, where the run was stopped there.
+    stop: Option<CancellationToken>,
+    all: usize,
 }
 
 impl Shared {
@@ -101,7 +121,11 @@ impl Shared {
         let mut progress = self.progress();
         progress.0 += started;
         progress.1 += settled;
+        let over = settled > 0 && progress.1 >= self.all;
         drop(progress);
+        if let Some(stop) = self.stop.as_ref().filter(|_| over) {
+            stop.cancel();
+        }
         self.moved.notify_waiters();
     }
 
@@ -128,11 +152,14 @@ pub(super) fn sources(
     withheld: &[WithheldTool],
     known: &[KnownTool],
     results: &Results,
+    stop: Option<CancellationToken>,
 ) -> Vec<Arc<dyn ToolSource>> {
     let shared = Arc::new(Shared {
         results: Mutex::new(results.clone()),
         progress: Mutex::new((0, 0)),
         moved: Notify::new(),
+        stop,
+        all: results.all,
     });
     let mut sources: BTreeMap<String, Vec<Offer>> = BTreeMap::new();
     for tool in offered {
@@ -140,7 +167,7 @@ pub(super) fn sources(
         let info = known
             .iter()
             .find(|it| it.info.name == name && it.source == tool.source)
-            .map_or_else(|| unknown(name), |it| it.info.clone());
+            .map_or_else(|| unknown(name, results.together.contains(&tool.name)), |it| it.info.clone());
         let replaying = ReplayTool { info, shared: Arc::clone(&shared) };
         sources.entry(tool.source.clone()).or_default().push(Offer::Ready(Arc::new(replaying)));
     }
@@ -166,13 +193,13 @@ fn by(word: &str) -> WithheldBy {
         .unwrap_or(Source)
 }
 
-/// A tool that there is none of today: it takes whatever it was given then.
-fn unknown(name: ToolName) -> ToolInfo {
+/// A tool of which nothing is known today: it takes whatever it was given then, and runs beside others if it did.
+fn unknown(name: ToolName, together: bool) -> ToolInfo {
     ToolInfo {
         name,
         description: String::new(),
         schema: InputSchema::new(json!({"type": "object"})),
-        effects: vec![Effect::Foreign],
+        effects: vec![if together { Effect::ReadsWorkspace } else { Effect::Foreign }],
         server: None,
         listed: false,
         no_deadline: false,
@@ -209,7 +236,7 @@ impl AnyTool for ReplayTool {
             self.shared.advance(1, 0);
             let next = {
                 let mut results = self.shared.results.lock().unwrap_or_else(PoisonError::into_inner);
-                results.0.get_mut(call.context.call.as_str()).and_then(VecDeque::pop_front)
+                results.by_call.get_mut(call.context.call.as_str()).and_then(VecDeque::pop_front)
             };
             let Some(recorded) = next else {
                 self.shared.advance(0, 1);

@@ -51,6 +51,14 @@ impl RunViews {
     }
 
     pub(super) fn overview_of(&self, scope: &HistoryScope, row: &RunRow) -> Result<Overview, HistoryError> {
+        let (body, details) = self.body_of(row)?;
+        let timeline_cursor = details.then(|| self.timeline_cursor(scope, row, row.seq));
+        let navigation = self.overview_navigation(row, timeline_cursor.as_deref());
+        Ok(Overview { body, timeline_cursor, navigation })
+    }
+
+    /// What an overview shows, and whether there is a timeline to it.
+    pub(super) fn body_of(&self, row: &RunRow) -> Result<(Value, bool), HistoryError> {
         let mut events = self.store.events_of(row, row.seq, EVENTS_MAX)?;
         let cut = events.len() == EVENTS_MAX;
         let there = |events: &[StoredEvent]| events.iter().any(|event| Some(event.seq) == row.settled_seq);
@@ -59,7 +67,7 @@ impl RunViews {
             events.extend(row.settled_seq.map(|seq| self.store.event(seq)).transpose()?.flatten());
         }
         let gathered = self.gather(&events);
-        let incomplete = is_incomplete(&row.status);
+        let incomplete = is_incomplete(&row.status) || row.settled_seq.is_none();
         let mut body = self.row(row);
         if let Some(map) = body.as_object_mut() {
             map.insert("evidence".into(), if incomplete { "incomplete" } else { "complete" }.into());
@@ -79,16 +87,14 @@ impl RunViews {
                 })
                 .collect();
             map.insert("tools".into(), shown.into());
-            if cut || !there(&events) {
+            if cut || (row.settled_seq.is_some() && !there(&events)) {
                 let note = "not every event of this run could be looked at; counts and lists may lack some";
                 map.insert("incompleteEvents".into(), note.into());
             } else if gathered.more_lines {
                 map.insert("moreLines".into(), "the timeline has more warnings or failures".into());
             }
         }
-        let timeline_cursor = gathered.details.then(|| self.timeline_cursor(scope, row, row.seq));
-        let navigation = self.overview_navigation(row, timeline_cursor.as_deref());
-        Ok(Overview { body, timeline_cursor, navigation })
+        Ok((body, gathered.details))
     }
 
     fn gather(&self, events: &[StoredEvent]) -> Gathered {

@@ -27,7 +27,7 @@ impl RunViews {
             None => None,
             Some(cursor) => {
                 let (matched, seq) =
-                    cursor::open(self.store.as_ref(), scope, Kind::RunSearch, &question, cursor)?;
+                    cursor::open(self.store.as_ref(), scope.binding(), Kind::RunSearch, &question, cursor)?;
                 self.anchored(scope, seq)?;
                 Some((matched, seq))
             }
@@ -43,7 +43,7 @@ impl RunViews {
         found.hits.truncate(asked.limit);
         let next = found.hits.last().filter(|_| more).map(|hit| {
             let anchor = (hit.matched.len(), hit.row.seq);
-            cursor::seal(self.store.as_ref(), scope, Kind::RunSearch, &question, &anchor)
+            cursor::seal(self.store.as_ref(), scope.binding(), Kind::RunSearch, &question, &anchor)
         });
         let mut page = self.page(&found, query, next.as_deref(), asked);
         let mut navigation = self.search_navigation(&found, &terms, next.as_deref(), asked, query);
@@ -141,7 +141,7 @@ impl RunViews {
 
 /// The terms that count: a lone ASCII letter or digit matches nearly everything, so it counts only in a query
 /// of nothing else.
-fn scored(terms: Vec<String>) -> Vec<String> {
+pub(super) fn scored(terms: Vec<String>) -> Vec<String> {
     let lone = |term: &String| term.len() == 1 && term.as_bytes()[0].is_ascii_alphanumeric();
     if terms.iter().all(lone) { terms } else { terms.into_iter().filter(|term| !lone(term)).collect() }
 }

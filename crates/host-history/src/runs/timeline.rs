@@ -15,7 +15,44 @@ const EVENTS_READ: usize = 64;
 
 impl RunViews {
     pub(super) fn timeline_cursor(&self, scope: &HistoryScope, row: &RunRow, after: u64) -> String {
-        cursor::seal(self.store.as_ref(), scope, Kind::Timeline, &json!([row.run.as_str(), row.seq]), &after)
+        cursor::seal(
+            self.store.as_ref(),
+            scope.binding(),
+            Kind::Timeline,
+            &json!([row.run.as_str(), row.seq]),
+            &after,
+        )
+    }
+
+    /// The entries behind an event, within both bounds, and the event behind which more follow.
+    pub(super) fn entries(
+        &self,
+        row: &RunRow,
+        mut after: u64,
+        entries_max: usize,
+        bytes_max: usize,
+    ) -> Result<(Vec<Value>, Option<u64>), HistoryError> {
+        let (mut entries, mut bytes) = (Vec::new(), 0);
+        loop {
+            let events = self.store.events_of(row, after, EVENTS_READ)?;
+            for event in &events {
+                let Some(entry) = entry(event, &self.view) else {
+                    after = event.seq;
+                    continue;
+                };
+                let size = entry.to_string().len();
+                let full = entries.len() == entries_max || bytes + size > bytes_max;
+                if full && !entries.is_empty() {
+                    return Ok((entries, Some(after)));
+                }
+                bytes += size;
+                after = event.seq;
+                entries.push(entry);
+            }
+            if events.len() < EVENTS_READ {
+                return Ok((entries, None));
+            }
+        }
     }
 
     pub(super) fn timeline(
@@ -26,31 +63,11 @@ impl RunViews {
     ) -> Result<Value, HistoryError> {
         let row = self.seen(scope, run)?;
         let question = json!([row.run.as_str(), row.seq]);
-        let mut after: u64 = cursor::open(self.store.as_ref(), scope, Kind::Timeline, &question, cursor)?;
-        let (mut entries, mut bytes, mut done) = (Vec::new(), 0, false);
-        'pages: loop {
-            let events = self.store.events_of(&row, after, EVENTS_READ)?;
-            let last = events.len() < EVENTS_READ;
-            for event in &events {
-                let Some(entry) = entry(event, &self.view) else {
-                    after = event.seq;
-                    continue;
-                };
-                let size = entry.to_string().len();
-                let full = entries.len() == TIMELINE_ENTRIES_MAX || bytes + size > TIMELINE_BYTES_MAX;
-                if full && !entries.is_empty() {
-                    break 'pages;
-                }
-                bytes += size;
-                after = event.seq;
-                entries.push(entry);
-            }
-            if last {
-                done = true;
-                break;
-            }
-        }
-        let next = (!done).then(|| self.timeline_cursor(scope, &row, after));
+        let after: u64 =
+            cursor::open(self.store.as_ref(), scope.binding(), Kind::Timeline, &question, cursor)?;
+        let (entries, following) = self.entries(&row, after, TIMELINE_ENTRIES_MAX, TIMELINE_BYTES_MAX)?;
+        let done = following.is_none();
+        let next = following.map(|after| self.timeline_cursor(scope, &row, after));
         let mut navigation = Navigation {
             guidance: if done {
                 "This is the end of the run's timeline.".to_owned()
