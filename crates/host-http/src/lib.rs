@@ -1,11 +1,15 @@
-//! Every listening socket. Today that is one: the owner-only local socket of a running agent (ENG-9).
+//! Every listening socket: the owner-only local socket of a running agent (ENG-9), and request-scoped addresses on
+//! the loopback interface for outside runtimes (HIS-1).
 
 #![allow(clippy::disallowed_methods, reason = "this crate owns the listening sockets")]
 
 mod address;
 mod frames;
 mod local;
+mod loopback;
+mod request;
 
 pub use address::SocketAddress;
 pub use frames::{FRAME_BYTES_MAX, FrameError, Frames, READ_FRAME_BYTES_MAX};
 pub use local::{BindError, ConnectError, LocalFrames, LocalSocket, connect};
+pub use loopback::{Loopback, MESSAGE_BYTES_MAX};

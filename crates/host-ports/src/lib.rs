@@ -6,6 +6,7 @@ pub mod ask;
 pub mod clock;
 pub mod commands;
 pub mod elicit;
+pub mod endpoint;
 pub mod files;
 pub mod http;
 pub mod kept;
