@@ -1,4 +1,6 @@
-//! Every benchmark of the project: `host-bench list | NAME | all [--json]`.
+//! Every benchmark of the project: `host-bench list | NAME | all [--json]`, and `host-bench gen DIR [RUNS]
+//! [CONVERSATIONS]`, which writes the same generated history that the `history` benchmark uses (5 calls a run), and
+//! its events as JSON lines beside the log.
 //!
 //! Each row stands beside a named peer or the raw operation, measured in the same run. Nothing here is
 //! asserted: figures go into the notes with their machine and date.
@@ -7,6 +9,7 @@
 
 mod files;
 mod gate;
+mod history;
 mod process;
 mod row;
 mod sandbox;
@@ -37,6 +40,11 @@ const BENCHES: &[Bench] = &[
         run: sandbox::run,
     },
     Bench {
+        name: "history",
+        about: "questions over generated history, small and large, beside rg (HOST_BENCH_RUNS=100000: 1,000,000 records)",
+        run: history::run,
+    },
+    Bench {
         name: "files",
         about: "Grep, Glob, Read and Edit beside rg, fdfind and the raw operation",
         run: files::run,
@@ -50,6 +58,9 @@ fn main() -> ExitCode {
     let mut names: Vec<String> = std::env::args().skip(1).collect();
     let json = names.iter().any(|it| it == "--json");
     names.retain(|it| it != "--json");
+    if names.first().is_some_and(|it| it == "gen") {
+        return generate(&names[1..]);
+    }
     let chosen: Vec<&Bench> = match names.first().map(String::as_str) {
         None | Some("list") => {
             for bench in BENCHES {
@@ -70,5 +81,23 @@ fn main() -> ExitCode {
     } else {
         row::print(&rows);
     }
+    ExitCode::SUCCESS
+}
+
+fn generate(names: &[String]) -> ExitCode {
+    let number = |at: usize, default: u64| match names.get(at) {
+        None => Some(default),
+        Some(text) => text.parse::<u64>().ok().filter(|it| *it > 0),
+    };
+    let (Some(dir), Some(runs), Some(conversations)) = (names.first(), number(1, 10_000), number(2, 100))
+    else {
+        eprintln!("error: host-bench gen DIR [RUNS] [CONVERSATIONS]");
+        return ExitCode::from(2);
+    };
+    let (write, index) = history::generate(std::path::Path::new(dir), runs, 5, conversations);
+    println!(
+        "{runs} runs, {} records in {dir}: {write:.1} µs to write an event, {index:.1} µs to index it",
+        runs * 10
+    );
     ExitCode::SUCCESS
 }
