@@ -116,6 +116,8 @@ pub(crate) struct Home {
     pub(crate) state: StateFolder,
     pub(crate) log: Arc<EventLog>,
     pub(crate) ceiling: Arc<CeilingLog>,
+    /// Output that was too large for a result.
+    pub(crate) kept: Arc<host_files::KeptFolder>,
     pub(crate) vault: Arc<PromptVault>,
     pub(crate) _incarnation: Incarnation,
     pub(crate) sandbox: Sandbox,
@@ -349,6 +351,25 @@ impl Agent {
         self.inner.hub.clear().await
     }
 
+    /// Begins a conversation anew, or all of them, and says how much was forgotten. Waits for a running turn of
+    /// the one.
+    ///
+    /// # Errors
+    /// Then some may still stand.
+    pub async fn forget(
+        &self,
+        conversation: Option<&ConversationId>,
+    ) -> Result<serde_json::Value, SessionError> {
+        let Some(conversation) = conversation else {
+            let (sessions, bytes) = self.clear_sessions().await?;
+            return Ok(serde_json::json!({"clearedSessions": sessions, "clearedBytes": bytes}));
+        };
+        let mut turn = Turn::terminal(conversation.clone(), "");
+        turn.channel = Channel::new(conversation.channel());
+        self.inner.hub.reset(&turn).await?;
+        Ok(serde_json::json!({"cleared": conversation}))
+    }
+
     /// The tool policy in one line.
     pub fn policy_line(&self) -> &str {
         self.inner.home.as_ref().map_or("set by the program", |home| &home.governance_line)
@@ -389,6 +410,7 @@ impl Agent {
             if let Err(error) = home.ceiling.drain().await {
                 tracing::warn!(%error, "some of the log could not be written");
             }
+            home.anchor();
             home.vault.close();
             if let Err(error) = home.log.close() {
                 tracing::warn!(%error, "the log was not closed in order");

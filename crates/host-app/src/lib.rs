@@ -4,6 +4,7 @@
 //! turns. [`operator`] is the owner's way to a running host. As a library, start with [`Agent::builder`].
 
 mod agent;
+mod archive;
 mod builder;
 mod clock;
 mod conformance;
@@ -11,18 +12,24 @@ mod desks;
 mod digest;
 mod load;
 pub mod operator;
+mod outside;
 mod parts;
+mod replay;
 mod report;
 mod state;
 mod surfaces;
 mod turn_lock;
+mod upkeep;
 
 pub use agent::{Agent, AgentError, OpenError, OpenOptions, People, outcome_json};
+pub use archive::{Archive, DecisionPage, DecisionQuery, RunsAudit};
 pub use builder::{AgentBuilder, BuildError};
 pub use clock::SystemClock;
 pub use conformance::conformance_client;
 pub use digest::digest;
 pub use load::{Whereabouts, load_agent};
+pub use outside::history_endpoint;
 pub use parts::sandbox::sandbox_works;
+pub use replay::{ReplayFailure, Replayed};
 pub use report::{Report, Section, SectionStatus, validate};
 pub use state::StateFolder;

@@ -31,6 +31,11 @@ enum Asked {
 
 const UNBUILT: &[(&str, Asked, &str)] = &[
     ("memory", Asked::Set, "memory"),
+    (
+        "artifacts.memoryRetention",
+        Asked::Set,
+        "a retention of its own for the memory's runs; the log's holds for them",
+    ),
     ("continuations.enabled", Asked::Set, "continuations"),
     ("tools.continuationServers", Asked::Filled, "continuations of MCP servers"),
     ("processJobs.enabled", Asked::On, "background commands"),

@@ -44,6 +44,11 @@ impl Failure {
         Self::of(Diagnostic::new(Kind::Environment, Code::new("system"), error.to_string()))
     }
 
+    /// Several reasons at once; never none.
+    pub fn all(diagnostics: Vec<Diagnostic>) -> Self {
+        Failure { diagnostics, code: 1 }
+    }
+
     /// The findings that keep an agent from starting; `misuse` where the command named what isn't there.
     pub fn of_findings(findings: &[Finding], misuse: bool) -> Self {
         let fatal = findings.iter().filter(|it| it.fatal).map(|it| it.diagnostic.clone()).collect();

@@ -86,6 +86,23 @@ pub enum Command {
     /// The sandbox that commands run in
     #[command(subcommand)]
     Sandbox(Sandbox),
+    /// What ran: lists, searches, timelines, figures, replays (without a verb: `list`)
+    #[command(args_conflicts_with_subcommands = true)]
+    Runs {
+        /// What to do
+        #[command(subcommand)]
+        verb: Option<Runs>,
+    },
+    /// Conversations: what was said in them, and what is kept of their prompts (without a verb: `list`)
+    #[command(args_conflicts_with_subcommands = true)]
+    Sessions {
+        /// What to do
+        #[command(subcommand)]
+        verb: Option<Sessions>,
+    },
+    /// The gate's decisions, and the check of the log's chain
+    #[command(subcommand)]
+    Audit(Audit),
     /// Completions for a shell
     Completions {
         /// The shell
@@ -211,6 +228,158 @@ pub enum Mcp {
         /// The server's name
         name: String,
     },
+}
+
+/// `runs …`.
+#[derive(Debug, Subcommand)]
+pub enum Runs {
+    /// Runs, newest first, those that still run too
+    List(RunsList),
+    /// One run: what set it going, how it ended, what happened
+    Show(RunsShow),
+    /// Ended runs by the words of what set them going, their ids, dates, status, source or model
+    Search(RunsSearch),
+    /// Rates, durations and cost
+    Report(RunsReport),
+    /// What is in the log, and what of it is odd; changes nothing
+    Audit,
+    /// Play a recorded turn again with the recorded answers and results, and compare; has no effect
+    Replay {
+        /// The run
+        run_id: String,
+    },
+    /// Compare two runs, without what differs by nature (ids and times)
+    Diff {
+        /// One run
+        first: String,
+        /// The other
+        second: String,
+    },
+}
+
+/// A page.
+#[derive(Debug, Clone, Args)]
+pub struct Page {
+    /// How many (1 to 100)
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub limit: u16,
+    /// Go on where the page before ended
+    #[arg(long)]
+    pub cursor: Option<String>,
+}
+
+/// `runs list`.
+#[derive(Debug, Args)]
+pub struct RunsList {
+    /// Only runs of this conversation
+    #[arg(long, value_name = "ID")]
+    pub conversation: Option<String>,
+    /// Only these: running, succeeded, failed, cancelled, interrupted
+    #[arg(long)]
+    pub status: Option<String>,
+    /// The page
+    #[command(flatten)]
+    pub page: Page,
+}
+
+impl Default for RunsList {
+    fn default() -> Self {
+        RunsList { conversation: None, status: None, page: Page { limit: 20, cursor: None } }
+    }
+}
+
+/// `runs show`.
+#[derive(Debug, Args)]
+pub struct RunsShow {
+    /// The run
+    pub run_id: String,
+    /// The page of its timeline
+    #[command(flatten)]
+    pub page: Page,
+}
+
+/// `runs search`.
+#[derive(Debug, Args)]
+pub struct RunsSearch {
+    /// The words; runs that carry all of them come alone, else those that carry some
+    #[arg(required = true, value_name = "WORD")]
+    pub words: Vec<String>,
+    /// Only runs of this conversation
+    #[arg(long, value_name = "ID")]
+    pub conversation: Option<String>,
+    /// The page
+    #[command(flatten)]
+    pub page: Page,
+}
+
+/// `runs report`.
+#[derive(Debug, Args)]
+pub struct RunsReport {
+    /// Only runs that began then or later: 2026-11-30, 2026-11-30T12:00:00Z, or 24h, 7d ago
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Only runs that began before
+    #[arg(long, value_name = "WHEN")]
+    pub until: Option<String>,
+    /// In groups: model, channel, failureKind
+    #[arg(long, value_name = "KEY")]
+    pub by: Option<String>,
+    /// Count the memory's own runs too
+    #[arg(long)]
+    pub include_memory: bool,
+}
+
+/// `sessions …`.
+#[derive(Debug, Subcommand)]
+pub enum Sessions {
+    /// Conversations by their newest run
+    List(Page),
+    /// What was said in a conversation, oldest first
+    Show {
+        /// The conversation
+        conversation: String,
+        /// The page
+        #[command(flatten)]
+        page: Page,
+    },
+    /// Begin a conversation anew: its prompt is forgotten (the log and memory stay)
+    Clear {
+        /// The conversation
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        conversation: Option<String>,
+        /// Every conversation
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+/// `audit …`.
+#[derive(Debug, Subcommand)]
+pub enum Audit {
+    /// The gate's decisions, newest first: who, which tool, which rule, the outcome
+    List(AuditList),
+    /// Check the whole chain of the log and its anchored heads; 1 where something is wrong
+    Verify {
+        /// Heads that were kept elsewhere, as `audit head` prints them, one a line (again for more)
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        anchors: Vec<PathBuf>,
+    },
+    /// The head of the chain, to be kept elsewhere: it shows later that nothing was cut off
+    Head,
+}
+
+/// `audit list`.
+#[derive(Debug, Args)]
+pub struct AuditList {
+    /// Only of this run
+    #[arg(long, value_name = "RUN_ID")]
+    pub run: Option<String>,
+    /// Only about this tool
+    #[arg(long)]
+    pub tool: Option<String>,
+    /// The page
+    #[command(flatten)]
+    pub page: Page,
 }
 
 /// `sandbox …`.

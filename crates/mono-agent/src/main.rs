@@ -4,6 +4,7 @@ mod answer;
 mod args;
 mod commands;
 mod door;
+mod past;
 
 use answer::Failure;
 use args::{Cli, Command};
@@ -69,6 +70,9 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Call(call) => on_threads(commands::call::run(place, call)),
         Command::ConformanceClient { url } => on_threads(commands::mcp::conformance_client(url)),
         Command::Mcp(mcp) => on_threads(commands::mcp::run(place, &mcp)),
+        Command::Runs { verb } => on_threads(commands::runs::run(place, verb)),
+        Command::Sessions { verb } => on_threads(commands::sessions::run(place, verb)),
+        Command::Audit(audit) => commands::audit::run(place, &audit),
         Command::Sandbox(sandbox) => on_threads(commands::sandbox::run(place, &sandbox)),
     }
 }

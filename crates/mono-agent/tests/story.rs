@@ -13,6 +13,7 @@ mod story {
     mod commands;
     mod config;
     mod hard_luck;
+    mod history;
     mod hosts;
     mod machine_forms;
     mod policy;

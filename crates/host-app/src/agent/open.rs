@@ -151,6 +151,7 @@ impl Agent {
                 state,
                 log: store.log,
                 ceiling: store.ceiling,
+                kept,
                 vault: store.vault,
                 _incarnation: store.incarnation,
                 sandbox,

@@ -38,6 +38,11 @@ pub enum Request {
         /// Whether the client can play the model.
         can_operate: bool,
     },
+    /// Begin a conversation anew, or all of them.
+    Forget {
+        /// The conversation; none = all.
+        conversation: Option<host_vocab::ConversationId>,
+    },
     /// One call of one tool, without a model.
     Call {
         /// The channel whose surface is used.

@@ -105,6 +105,10 @@ impl Connection {
                 self.end.send_replace(Some(ServeEnd::Stopped));
             }
             Request::Restart { clear_sessions } => self.restart(&mut frames, clear_sessions).await,
+            Request::Forget { conversation } => match self.agent.forget(conversation.as_ref()).await {
+                Ok(told) => finish(&mut frames, told).await,
+                Err(problem) => refuse(&mut frames, problem.to_string()).await,
+            },
             Request::Explain { channel } => match self.agent.explain(&channel).await {
                 Ok(explained) => {
                     finish(&mut frames, serde_json::to_value(explained).unwrap_or(Value::Null)).await

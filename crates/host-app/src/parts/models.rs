@@ -83,6 +83,29 @@ pub(crate) async fn chain(
     }
 }
 
+/// The routes of the chain as they are set, for a replay: models that are only asked what they are. One that can't
+/// be made is told by its reference, and where none is set the recorded one stands in.
+pub(crate) fn routes(spec: &AgentSpec, env: &Environment, recorded: &str) -> Vec<RouteParts> {
+    let http: Arc<dyn Http> = Arc::new(NetHttp::new(NetSettings::default()));
+    let maker = Maker { spec, env, http: &http, desks: &Arc::default(), verdicts: Arc::default() };
+    let named = |reference: &str| -> Arc<dyn Model> {
+        Arc::new(Keyless { reference: reference.to_owned(), why: "it is only replayed".to_owned() })
+    };
+    let runtime = &spec.runtime;
+    let Some(first) = &runtime.model else {
+        return vec![RouteParts { model: named(recorded), attempts: 2, effort: None }];
+    };
+    let primary = (first, runtime.retry.primary_attempts, runtime.effort);
+    let others = runtime.fallbacks.iter().map(|it| (&it.model, it.attempts, it.effort));
+    std::iter::once(primary)
+        .chain(others)
+        .map(|(reference, attempts, own)| {
+            let model = maker.model(reference, "runtime").unwrap_or_else(|_| named(&reference.to_string()));
+            RouteParts { model, attempts, effort: own.map(effort) }
+        })
+        .collect()
+}
+
 /// The engine on a chain; none without one.
 pub(crate) fn engine(
     chain: Vec<RouteParts>,

@@ -48,7 +48,7 @@ impl Store {
 
 /// What must not be written: every credential of the environment that the host resolved, and every secret
 /// of the settings.
-fn redactor(spec: &AgentSpec, env: &Environment) -> Redactor {
+pub(crate) fn redactor(spec: &AgentSpec, env: &Environment) -> Redactor {
     let providers =
         spec.providers.iter().flat_map(|provider| provider.api_key.iter().chain(provider.headers.values()));
     let servers = spec.mcp.servers.iter().flat_map(crate::parts::servers::secrets_of);

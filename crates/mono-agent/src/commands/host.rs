@@ -158,8 +158,16 @@ pub async fn run(place: &Place, host: &HostArgs) -> Result<ExitCode, Failure> {
     if let Some(port) = host.web_port {
         tracing::warn!(port, "the web console is not served by this version");
     }
+    let upkeep = CancellationToken::new();
+    let keeping = tokio::spawn({
+        let (agent, stop) = (Arc::clone(&agent), upkeep.clone());
+        async move { agent.keep_up(stop).await }
+    });
     let end = serve(Arc::clone(&agent), socket, terminated()).await;
     tracing::info!("the host ends");
+    upkeep.cancel();
+    // Retention goes on from where it is at the next start.
+    let _ended = tokio::time::timeout(Duration::from_secs(5), keeping).await;
     agent.stopped().await;
     agent.close().await;
     Ok(match end {

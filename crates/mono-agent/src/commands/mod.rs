@@ -1,5 +1,6 @@
 //! One file for each verb.
 
+pub mod audit;
 pub mod call;
 pub mod chat;
 pub mod completions;
@@ -10,7 +11,9 @@ pub mod init;
 pub mod logs;
 pub mod mcp;
 pub mod run;
+pub mod runs;
 pub mod sandbox;
+pub mod sessions;
 pub mod show;
 pub mod tools;
 pub mod validate;

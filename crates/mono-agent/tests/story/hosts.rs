@@ -5,7 +5,7 @@ use serde_json::json;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-struct Host(Child);
+pub struct Host(Child);
 
 impl Drop for Host {
     fn drop(&mut self) {
@@ -14,7 +14,7 @@ impl Drop for Host {
     }
 }
 
-fn host(agent: &Agent) -> Host {
+pub fn host(agent: &Agent) -> Host {
     let mut command = agent.command(&["start"]);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let host = Host(command.spawn().unwrap());
@@ -99,7 +99,10 @@ fn a_run_that_its_host_died_in_is_interrupted() {
         Agent::scripted(&[json!({"text": "late", "delayMs": 120_000}), json!({"text": "next"})], json!({}));
     let _host = host(&agent);
     let client = agent.command(&["run", "wait", "--conversation", "terminal:x"]).spawn().unwrap();
-    eventually(Duration::from_secs(30), || status(&agent)["activeRuns"] == 1);
+    eventually(Duration::from_secs(30), || {
+        let running = agent.run(&["runs", "list", "--status", "running", "--json"]).ends(0).json();
+        running["runs"].as_array().unwrap().len() == 1
+    });
     let pid = i32::try_from(status(&agent)["pid"].as_i64().unwrap()).unwrap();
     rustix::process::kill_process(
         rustix::process::Pid::from_raw(pid).unwrap(),
