@@ -107,7 +107,9 @@ impl Connection {
             Request::Restart { clear_sessions } => self.restart(&mut frames, clear_sessions).await,
             Request::Forget { conversation } => match self.agent.forget(conversation.as_ref()).await {
                 Ok(told) => finish(&mut frames, told).await,
-                Err(problem) => refuse(&mut frames, problem.to_string()).await,
+                Err(problem) => {
+                    let _ = frames.write(&error("sessions_not_cleared", problem.to_string())).await;
+                }
             },
             Request::Explain { channel } => match self.agent.explain(&channel).await {
                 Ok(explained) => {
