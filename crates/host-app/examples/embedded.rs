@@ -16,12 +16,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Commands of tools run in a sandbox that starts this very program in a hidden mode. So this comes before
-    // anything else: before threads, before arguments are read. Without it Exec, Bash and MCP servers can't be
-    // started by an embedding program.
-    if let Some(code) = host_sandbox::helper_main(std::env::args_os()) {
-        return code;
-    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     match runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(embedded())) {
         Ok(()) => ExitCode::SUCCESS,

@@ -52,9 +52,6 @@ const BENCHES: &[Bench] = &[
 ];
 
 fn main() -> ExitCode {
-    if let Some(code) = host_sandbox::helper_main(std::env::args_os()) {
-        return code;
-    }
     let mut names: Vec<String> = std::env::args().skip(1).collect();
     let json = names.iter().any(|it| it == "--json");
     names.retain(|it| it != "--json");

@@ -21,8 +21,6 @@ use std::time::Duration;
 use support::published::{npm, pypi};
 use support::*;
 
-host_sandbox::helper_entry!();
-
 struct Agent {
     folder: tempfile::TempDir,
 }

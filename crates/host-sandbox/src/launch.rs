@@ -1,20 +1,22 @@
-//! From a plan to a running tree: pipes, the helper's order, the fork.
+//! From a plan to a running tree: pipes, the order, the fork.
 
 use crate::engine::Wrap;
-use crate::forker;
-use crate::helper::{FileGrants, Filter, Forward, HELPER_WORD, Helper, Order, Role};
+use crate::filter::{self, SocketRule};
+use crate::forker::{self, Forked};
 use crate::identity::Become;
 use crate::policy::Limits;
-use rustix::fd::{AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
+use crate::ruleset::{self, FileGrants};
+use crate::wire::{self, Order, Role};
+use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::MemfdFlags;
-use rustix::io::FdFlags;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{PidfdFlags, Signal};
+use rustix::process::{Resource, Signal};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{self, Write as _};
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// A child to be started, with all that confines it.
@@ -27,18 +29,33 @@ pub(crate) struct Plan {
     pub(crate) powerless: bool,
     pub(crate) limits: Limits,
     pub(crate) wrap: Wrap,
-    pub(crate) filter: Option<Filter>,
+    pub(crate) filter: Option<SocketRule>,
     pub(crate) files: Option<FileGrants>,
     /// Folders in which the engine lets nothing be made, for the sake of a protected name.
     pub(crate) guarded: Vec<PathBuf>,
+    /// Refuse abstract sockets and signals that leave the tree, where the kernel can.
     pub(crate) scoped: bool,
-    pub(crate) forward: Option<Forward>,
+    /// A loopback port inside whose connections come to the host.
+    pub(crate) forward: Option<u16>,
+}
+
+/// Why a plan was not started.
+#[derive(Debug)]
+pub(crate) enum LaunchError {
+    /// What confines it can't be built; a sentence.
+    Confine(String),
+    /// The operating system refused.
+    Os(io::Error),
+}
+
+impl<E: Into<io::Error>> From<E> for LaunchError {
+    fn from(error: E) -> Self {
+        LaunchError::Os(error.into())
+    }
 }
 
 /// A tree that was started. Dropping it ends it.
 pub(crate) struct Tree {
-    /// The outermost process of it.
-    pub(crate) child: Option<Child>,
     pub(crate) pid: u32,
     /// Readable when the outermost process is over.
     pub(crate) pidfd: OwnedFd,
@@ -51,6 +68,10 @@ pub(crate) struct Tree {
     pub(crate) stderr: Option<OwnedFd>,
     /// What the engine itself complains of.
     pub(crate) complaints: Option<OwnedFd>,
+    /// Where the port inside comes from, where there is one.
+    pub(crate) forward: Option<OwnedFd>,
+    /// Whether it is known to be over.
+    over: bool,
 }
 
 /// How long an outermost process may take to be over once its tree was told to end, before it is killed itself.
@@ -67,49 +88,41 @@ impl Tree {
     /// Ends the tree and waits until it is over. `false` = something of it may be left.
     pub(crate) fn end(&mut self) -> bool {
         self.control = None;
-        let Some(mut child) = self.child.take() else { return true };
-        if wait_over(&self.pidfd, END_GRACE) {
-            return child.wait().is_ok();
+        if self.over {
+            return true;
         }
-        let _ = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
-        if wait_over(&self.pidfd, END_GRACE) {
-            let _ = child.wait();
-        }
-        false
+        self.over = true;
+        wait_or_kill(&self.pidfd)
     }
+}
+
+fn wait_or_kill(pidfd: &OwnedFd) -> bool {
+    if wait_over(pidfd, END_GRACE) {
+        return true;
+    }
+    let _ = rustix::process::pidfd_send_signal(pidfd, Signal::KILL);
+    wait_over(pidfd, END_GRACE);
+    false
 }
 
 impl Drop for Tree {
     fn drop(&mut self) {
         self.control = None;
-        if let Some(child) = self.child.take() {
-            let mut rest = Tree {
-                child: Some(child),
-                pid: self.pid,
-                pidfd: match self.pidfd.try_clone() {
-                    Ok(pidfd) => pidfd,
-                    Err(_) => return,
-                },
-                control: None,
-                status: None,
-                stdin: None,
-                stdout: None,
-                stderr: None,
-                complaints: None,
-            };
-            // Somebody must wait for it, but nobody who drops a handle should have to.
-            let _ = std::thread::Builder::new().name("reaper".to_owned()).spawn(move || rest.end());
+        if !self.over
+            && let Ok(pidfd) = self.pidfd.try_clone()
+        {
+            // Somebody must see that it ends, but nobody who drops a handle should have to wait for it.
+            let _ = std::thread::Builder::new().name("reaper".to_owned()).spawn(move || wait_or_kill(&pidfd));
         }
     }
 }
 
 /// Waits for a process to be over.
 pub(crate) fn wait_over(pidfd: &OwnedFd, most: Duration) -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::event::{PollFd, PollFlags, poll};
     let deadline = std::time::Instant::now() + most;
     loop {
-        let left = deadline.saturating_duration_since(std::time::Instant::now());
-        let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        let timeout = crate::spawner::timespec(deadline.saturating_duration_since(std::time::Instant::now()));
         let mut fds = [PollFd::new(pidfd, PollFlags::IN)];
         match poll(&mut fds, Some(&timeout)) {
             Ok(0) => return false,
@@ -120,62 +133,72 @@ pub(crate) fn wait_over(pidfd: &OwnedFd, most: Duration) -> bool {
     }
 }
 
+/// What the child finds, by the number at which it finds it.
+#[derive(Default)]
+struct Handed(Vec<(i32, OwnedFd)>);
+
+impl Handed {
+    fn give(&mut self, number: i32, fd: OwnedFd) {
+        self.0.push((number, fd));
+    }
+
+    /// Gives away one end of a pipe and keeps the other.
+    fn pipe(&mut self, number: i32, theirs: End) -> io::Result<OwnedFd> {
+        let (reading, writing) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (given, kept) = match theirs {
+            End::Reading => (reading, writing),
+            End::Writing => (writing, reading),
+        };
+        self.give(number, given);
+        Ok(kept)
+    }
+}
+
+#[derive(Clone, Copy)]
+enum End {
+    Reading,
+    Writing,
+}
+
 /// Starts a plan.
-pub(crate) fn launch(plan: Plan, helper: &Helper) -> io::Result<Tree> {
-    let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from);
-    let (stdin_in, stdin) = pipe()?;
-    let (stdout, stdout_in) = pipe()?;
-    let (stderr, stderr_in) = pipe()?;
-    let (control_in, control) = pipe()?;
-    let (status, status_in) = pipe()?;
-    let (complaints, complaints_in) = pipe()?;
+pub(crate) fn launch(plan: Plan) -> Result<Tree, LaunchError> {
+    let mut handed = Handed::default();
+    let stdin = handed.pipe(wire::STDIN, End::Reading)?;
+    let stdout = handed.pipe(wire::STDOUT, End::Writing)?;
+    let stderr = handed.pipe(wire::STDERR, End::Writing)?;
+    let control = handed.pipe(wire::CONTROL, End::Reading)?;
+    let status = handed.pipe(wire::STATUS, End::Writing)?;
+    let complaints = handed.pipe(wire::COMPLAINTS, End::Writing)?;
     for roomy in [&stdout, &stderr] {
         // Fewer turns for much output; where the kernel refuses, the usual size does.
         let _ = rustix::pipe::fcntl_setpipe_size(roomy, 1 << 18);
     }
-    let order = Order {
-        argv: plan.argv,
-        env: plan.env,
-        cwd: plan.cwd,
-        role: plan.wrap.role(),
-        identity: plan.identity,
-        powerless: plan.powerless,
-        stdin: stdin_in.as_raw_fd(),
-        stdout: stdout_in.as_raw_fd(),
-        stderr: stderr_in.as_raw_fd(),
-        control: control_in.as_raw_fd(),
-        status: status_in.as_raw_fd(),
-        limits: plan.limits,
-        filter: plan.filter,
-        files: plan.files,
-        scoped: plan.scoped,
-        forward: plan.forward,
+    let ruleset = match (&plan.files, plan.scoped) {
+        (Some(grants), _) => Some(grants.ruleset().map_err(LaunchError::Confine)?),
+        (None, true) => ruleset::scopes_only().map_err(LaunchError::Confine)?,
+        (None, false) => None,
     };
-    let order = memory_file("order", &serde_json::to_vec(&order).map_err(io::Error::other)?)?;
-    let mut inherited = vec![stdin_in, stdout_in, stderr_in, control_in, status_in];
-    let mut command = match plan.wrap {
-        Wrap::Bare => Command::new(helper.program()),
-        Wrap::Bubblewrap { program, options, helper: inside, keep } => {
-            let options = memory_file("options", &nul_separated(&options))?;
-            let mut command = Command::new(program);
-            command.arg("--args").arg(options.as_raw_fd().to_string()).arg("--").arg(inside);
-            inherited.push(options);
-            inherited.extend(keep);
-            command
+    let forward = match plan.forward {
+        Some(_) => {
+            let kind = SocketType::STREAM;
+            let (ours, theirs) = socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
+            handed.give(wire::FORWARD, theirs);
+            Some(ours)
         }
+        None => None,
     };
-    command.arg(HELPER_WORD).arg(order.as_raw_fd().to_string());
-    inherited.push(order);
-    command.env_clear().current_dir("/");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::from(complaints_in));
-    hand_down(&mut command, inherited);
-    let child = forker::fork(command)?;
-    let pid = child.id();
-    let raw = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    let raw = raw.ok_or_else(|| io::Error::other("a child without a process id"))?;
-    let pidfd = rustix::process::pidfd_open(raw, PidfdFlags::empty())?;
+    let order = order(&plan, ruleset.is_some()).map_err(LaunchError::Confine)?;
+    handed.0.extend(ruleset.map(|ruleset| (wire::RULESET, ruleset)));
+    handed.give(wire::ORDER, memory_file("order", &order.encode())?);
+    let mut all: Vec<(i32, BorrowedFd<'_>)> = Vec::new();
+    if let Wrap::Bubblewrap { options, keep, .. } = &plan.wrap {
+        handed.give(wire::OPTIONS, memory_file("options", &nul_separated(options))?);
+        all.push((wire::PROGRAM, forker::program()?));
+        all.extend((wire::BOUND..).zip(keep.iter().map(OwnedFd::as_fd)));
+    }
+    all.extend(handed.0.iter().map(|(number, fd)| (*number, fd.as_fd())));
+    let Forked { pid, pidfd } = forker::fork(&all)?;
     Ok(Tree {
-        child: Some(child),
         pid,
         pidfd,
         control: Some(control),
@@ -184,39 +207,67 @@ pub(crate) fn launch(plan: Plan, helper: &Helper) -> io::Result<Tree> {
         stdout: Some(stdout),
         stderr: Some(stderr),
         complaints: Some(complaints),
+        forward,
+        over: false,
     })
 }
 
-/// Lets exactly these descriptors through to the child, detaches it from our terminal and our signals, and
-/// ends the outermost process with the thread that forked it.
-fn hand_down(command: &mut Command, inherited: Vec<OwnedFd>) {
-    let tie = matches!(command.get_program().to_str(), Some(program) if program.ends_with("bwrap"));
-    // SAFETY: between fork and exec only system calls are made, on descriptors that the closure owns.
-    unsafe {
-        command.pre_exec(move || {
-            close_on_exec()?;
-            for fd in &inherited {
-                let number: RawFd = fd.as_raw_fd();
-                rustix::io::fcntl_setfd(BorrowedFd::borrow_raw(number), FdFlags::empty())?;
-            }
-            rustix::process::setsid()?;
-            if tie {
-                // The helper without a namespace must outlive us long enough to end its tree.
-                rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-            }
-            Ok(())
-        });
+/// What the helper is told. The error is a sentence.
+fn order(plan: &Plan, ruleset: bool) -> Result<Order, String> {
+    let bytes = |text: &String| text.as_bytes().to_vec();
+    let (role, wrap) = match &plan.wrap {
+        Wrap::Bare => (Role::Subreaper, Vec::new()),
+        Wrap::Bubblewrap { program, .. } => {
+            let inside = format!("/proc/self/fd/{}", wire::PROGRAM);
+            let options = wire::OPTIONS.to_string();
+            let rest = ["--args", &options, "--", &inside, wire::INIT_WORD];
+            let program = program.clone().into_os_string().into_vec();
+            (Role::Init, [program].into_iter().chain(rest.map(|word| word.as_bytes().to_vec())).collect())
+        }
+    };
+    Ok(Order {
+        role,
+        wrap,
+        user: plan.identity.map(|user| (user.uid, user.gid)),
+        powerless: plan.powerless,
+        cwd: plan.cwd.clone().into_os_string().into_vec(),
+        places: places(plan),
+        argv: plan.argv.iter().map(bytes).collect(),
+        env: plan.env.iter().map(|(name, value)| format!("{name}={value}").into_bytes()).collect(),
+        rlimits: rlimits(&plan.limits),
+        memory_bytes_max: plan.limits.memory_bytes_max,
+        pids_max: plan.limits.pids_max.map(u64::from),
+        filters: plan.filter.map_or_else(|| Ok(Vec::new()), filter::programs)?,
+        ruleset,
+        forward: plan.forward.map(u64::from),
+    })
+}
+
+/// Where the program may be: a path as it is, a bare name in the folders of the child's own `PATH`.
+fn places(plan: &Plan) -> Vec<Vec<u8>> {
+    let Some(name) = plan.argv.first() else { return Vec::new() };
+    if name.contains('/') {
+        return vec![name.as_bytes().to_vec()];
     }
+    let path = plan.env.get("PATH").map_or("/usr/bin:/bin", String::as_str);
+    let folders = path.split(':').filter(|folder| folder.starts_with('/'));
+    folders.map(|folder| format!("{folder}/{name}").into_bytes()).collect()
 }
 
-/// Marks every descriptor but the three streams to be closed on exec, whoever opened it and however.
-pub(crate) fn close_on_exec() -> io::Result<()> {
-    // SAFETY: a system call on numbers; nothing is closed before exec.
-    let done = unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+fn rlimits(limits: &Limits) -> Vec<(u64, u64)> {
+    let mut list = Vec::new();
+    if *limits != Limits::NONE {
+        list.push((Resource::Core, 0));
+    }
+    // Not the address space: JavaScript and WebAssembly reserve far more of it than they use.
+    list.extend(limits.memory_bytes_max.map(|most| (Resource::Data, most)));
+    list.extend(limits.cpu_seconds_max.map(|most| (Resource::Cpu, most)));
+    list.extend(limits.file_bytes_max.map(|most| (Resource::Fsize, most)));
+    list.extend(limits.open_files_max.map(|most| (Resource::Nofile, most)));
+    list.into_iter().map(|(resource, most)| (resource as u64, most)).collect()
 }
 
-fn nul_separated(options: &[std::ffi::OsString]) -> Vec<u8> {
+fn nul_separated(options: &[OsString]) -> Vec<u8> {
     use std::os::unix::ffi::OsStrExt as _;
     let mut out = Vec::new();
     for option in options {
@@ -227,20 +278,10 @@ fn nul_separated(options: &[std::ffi::OsString]) -> Vec<u8> {
 }
 
 /// A file in memory, at its start, closed on exec.
-pub(crate) fn memory_file(name: &str, content: &[u8]) -> io::Result<OwnedFd> {
+fn memory_file(name: &str, content: &[u8]) -> io::Result<OwnedFd> {
     let fd = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?;
     let mut file = std::fs::File::from(fd);
     file.write_all(content)?;
     io::Seek::rewind(&mut file)?;
     Ok(OwnedFd::from(file))
-}
-
-/// What the role of a helper is under a wrapping.
-impl Wrap {
-    pub(crate) fn role(&self) -> Role {
-        match self {
-            Wrap::Bare => Role::Subreaper,
-            Wrap::Bubblewrap { .. } => Role::Init,
-        }
-    }
 }

@@ -3,13 +3,12 @@
 
 use crate::deny_write::{Patterns, Placeholders, Protected};
 use crate::engine::{Engine, EngineKind, Job, Landlock, Plain, Wrap, find_bubblewrap, unmet};
-use crate::helper::{Helper, HelperError};
 use crate::identity::Become;
-use crate::launch::{Tree, launch};
+use crate::launch::{LaunchError, Tree, launch};
 use crate::network::Network;
 use crate::policy::{Fallback, Mode, PolicyError, SandboxPolicy};
 use crate::proof::Proofs;
-use crate::proxy::{EgressLog, Proxies, ProxySocket};
+use crate::proxy::{EgressLog, WayOut};
 use crate::runtime_paths::{HostEnvironment, Runtime};
 use crate::scratch::Scratch;
 use host_ports::kept::KeptOutput;
@@ -43,9 +42,6 @@ pub enum SandboxError {
     /// The policy can't be used.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// Children can't be started from this program.
-    #[error(transparent)]
-    Helper(#[from] HelperError),
 }
 
 /// The sandbox of one agent. Clones share everything.
@@ -60,10 +56,9 @@ pub(crate) struct Inner {
     pub(crate) hidden: Vec<PathBuf>,
     pub(crate) engines: Vec<EngineKind>,
     pub(crate) keep: Arc<dyn KeptOutput>,
-    pub(crate) helper: Helper,
     pub(crate) proofs: Proofs,
     placeholders: Placeholders,
-    proxies: Proxies,
+    egress: Arc<dyn EgressLog>,
 }
 
 /// A child to start.
@@ -88,7 +83,7 @@ pub(crate) struct After {
     /// Folders in which the engine lets nothing be made, for the sake of a protected name.
     pub(crate) guarded: Vec<PathBuf>,
     _scratch: Option<Scratch>,
-    _proxy: Option<ProxySocket>,
+    _way_out: Option<WayOut>,
 }
 
 /// Why a child was not started.
@@ -104,7 +99,7 @@ impl Sandbox {
     /// Makes one. No engine is tried yet; see [`Sandbox::status`].
     ///
     /// # Errors
-    /// A policy that can't be used, or a program without the hidden helper mode.
+    /// A policy that can't be used.
     pub fn new(setup: SandboxSetup) -> Result<Self, SandboxError> {
         Self::with_engines(setup, &ENGINES)
     }
@@ -115,7 +110,6 @@ impl Sandbox {
     /// As [`Sandbox::new`].
     pub fn with_engines(setup: SandboxSetup, engines: &[EngineKind]) -> Result<Self, SandboxError> {
         setup.policy.validate()?;
-        let helper = Helper::own()?;
         let mut policy = setup.policy;
         real(&mut policy.workspace);
         policy.readable.iter_mut().chain(&mut policy.writable).for_each(real);
@@ -140,10 +134,9 @@ impl Sandbox {
             hidden,
             engines: engines.to_vec(),
             keep: setup.keep,
-            helper,
             proofs,
             placeholders,
-            proxies: Proxies::new(setup.egress),
+            egress: setup.egress,
         })))
     }
 
@@ -163,8 +156,7 @@ impl Sandbox {
             runtime: &inner.runtime,
             protected: &Protected::default(),
             hidden: &inner.hidden,
-            proxy: None,
-            helper: &inner.helper,
+            proxied: false,
         };
         let Wrap::Bubblewrap { program, options, .. } = engine.plan(job).ok()?.wrap else { return None };
         let mut command = std::process::Command::new(program);
@@ -268,15 +260,10 @@ impl Inner {
         if let (Some(user), Some(scratch)) = (identity, &scratch) {
             user.given(scratch.path()).map_err(StartError::Os)?;
         }
-        let proxy = match &spec.policy.network {
-            Network::Localhost | Network::Allowlist(_) if confines => {
-                Some(self.proxies.open(&spec.policy.network).map_err(StartError::Os)?)
-            }
-            _ => None,
-        };
+        let proxied = confines && matches!(spec.policy.network, Network::Localhost | Network::Allowlist(_));
         let mut policy = spec.policy.clone();
         policy.writable.extend(scratch.iter().map(|scratch| scratch.path().to_path_buf()));
-        let mut env = self.base_environment(kind, scratch.as_ref().map(Scratch::path), proxy.is_some());
+        let mut env = self.base_environment(kind, scratch.as_ref().map(Scratch::path), proxied);
         env.extend(spec.env);
         let plan = engine
             .plan(Job {
@@ -288,15 +275,24 @@ impl Inner {
                 runtime: &self.runtime,
                 protected: &protected,
                 hidden: &self.hidden,
-                proxy: proxy.as_ref().map(ProxySocket::path),
-                helper: &self.helper,
+                proxied,
             })
             .map_err(StartError::Sandbox)?;
         let guarded = plan.guarded.clone();
-        let tree = launch(plan, &self.helper).map_err(StartError::Os)?;
+        let mut tree = launch(plan).map_err(|error| match error {
+            LaunchError::Confine(why) => StartError::Sandbox(why),
+            LaunchError::Os(error) => StartError::Os(error),
+        })?;
+        let way_out = match tree.forward.take() {
+            Some(forward) => Some(
+                crate::proxy::serve(spec.policy.network.clone(), Arc::clone(&self.egress), forward)
+                    .map_err(StartError::Os)?,
+            ),
+            None => None,
+        };
         Ok(Started {
             tree,
-            after: After { protected, guarded, _scratch: scratch, _proxy: proxy },
+            after: After { protected, guarded, _scratch: scratch, _way_out: way_out },
             engine: kind,
         })
     }

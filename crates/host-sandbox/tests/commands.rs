@@ -8,8 +8,6 @@ use host_ports::commands::{CommandCode, Commands as _, OutputRule};
 use std::time::{Duration, Instant};
 use support::{Agent, alive};
 
-host_sandbox::helper_entry!();
-
 fn both() -> [Agent; 2] {
     [Agent::native(), Agent::off()]
 }

@@ -7,8 +7,6 @@ use host_ports::commands::{CommandCode, Commands as _};
 use host_sandbox::{Effective, EngineKind, Fallback, HostList, Limits, Network, SandboxPolicy, matrix};
 use support::Agent;
 
-host_sandbox::helper_entry!();
-
 fn landlock(policy: &mut SandboxPolicy) {
     policy.deny_write.clear();
 }

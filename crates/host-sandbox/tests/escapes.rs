@@ -12,8 +12,6 @@ use std::os::unix::net::UnixListener;
 use std::time::Duration;
 use support::Agent;
 
-host_sandbox::helper_entry!();
-
 const ENGINES: [EngineKind; 2] = [EngineKind::Bubblewrap, EngineKind::Landlock];
 
 /// An engine, and whether the workspace belongs to another user than the host's, which only root can arrange.

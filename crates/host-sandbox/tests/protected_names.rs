@@ -6,8 +6,6 @@ mod support;
 use host_ports::commands::CommandCode;
 use support::Agent;
 
-host_sandbox::helper_entry!();
-
 fn quarantined(agent: &Agent) -> Vec<String> {
     fn walk(folder: &std::path::Path, out: &mut Vec<String>) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -9,8 +9,6 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::Path;
 use support::Agent;
 
-host_sandbox::helper_entry!();
-
 const NOBODY: u32 = 65534;
 
 fn we_are_root() -> bool {

@@ -9,8 +9,6 @@ use std::time::Duration;
 use support::{Agent, alive, wait_gone};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 
-host_sandbox::helper_entry!();
-
 fn shell(agent: &Agent, script: &str, confine: Confine) -> SpawnSpec {
     SpawnSpec {
         label: "mcp:test".to_owned(),

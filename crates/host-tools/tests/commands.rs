@@ -11,8 +11,6 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-host_sandbox::helper_entry!();
-
 struct Agent {
     folder: tempfile::TempDir,
     sandbox: Arc<Sandbox>,

@@ -12,10 +12,6 @@ use clap::Parser as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // A child of the sandbox starts as this program in a hidden mode; nothing may come before that.
-    if let Some(code) = host_sandbox::helper_main(std::env::args_os()) {
-        return code;
-    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return mistyped(&error),

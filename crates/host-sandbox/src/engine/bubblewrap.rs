@@ -1,11 +1,12 @@
 //! Namespaces by the `bwrap` program.
 
 use super::{Engine, EngineKind, Job, Wrap};
-use crate::helper::{Filter, Forward, SocketRule};
+use crate::filter::SocketRule;
 use crate::launch::Plan;
 use crate::network::Network;
 use crate::runtime_paths::{ETC, SYSTEM, is_system};
-use rustix::fd::{AsRawFd as _, OwnedFd};
+use crate::wire;
+use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,10 +16,6 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 
-/// Where the helper is inside.
-const HELPER_INSIDE: &str = "/run/mono-agent/helper";
-/// Where the proxy's socket is inside.
-const PROXY_INSIDE: &str = "/run/mono-agent/proxy.sock";
 /// The port on the sandbox's own loopback that leads to the proxy.
 pub(crate) const PROXY_PORT: u16 = 3128;
 /// The size of the private folders for temporary files, in bytes.
@@ -36,7 +33,7 @@ pub(crate) struct Bubblewrap {
 }
 
 /// The most sources that are bound as open files; more are bound by name.
-const DESCRIPTORS_MAX: usize = 256;
+const DESCRIPTORS_MAX: usize = 224;
 
 /// What is known of the programs that were asked so far.
 static BINDS_DESCRIPTORS: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
@@ -98,7 +95,7 @@ impl Engine for Bubblewrap {
         let mut options = Options { descriptors: self.descriptors, ..Options::default() };
         options.isolate(shared_network, job.identity.is_some());
         options.mounts(&job)?;
-        let forward = job.proxy.map(|_| Forward { port: PROXY_PORT, socket: PROXY_INSIDE.into() });
+        let forward = job.proxied.then_some(PROXY_PORT);
         Ok(Plan {
             argv: job.argv,
             env: job.env,
@@ -109,10 +106,9 @@ impl Engine for Bubblewrap {
             wrap: Wrap::Bubblewrap {
                 program: self.program.clone(),
                 options: options.words,
-                helper: HELPER_INSIDE.into(),
                 keep: options.keep,
             },
-            filter: Some(Filter { sockets: SocketRule::Usual }),
+            filter: Some(SocketRule::Usual),
             files: None,
             guarded: Vec::new(),
             // With the host's network its abstract sockets would be in reach.
@@ -161,7 +157,7 @@ impl Options {
             other => format!("{} can't be shown inside: {other}", path.display()),
         })?;
         self.words.push(if writable { "--bind-fd" } else { "--ro-bind-fd" }.into());
-        self.words.push(opened.as_raw_fd().to_string().into());
+        self.words.push((wire::BOUND + self.keep.len() as i32).to_string().into());
         self.words.push(path.into());
         self.keep.push(opened);
         Ok(())
@@ -204,7 +200,7 @@ impl Options {
             self.add(["--perms", "1777"]);
         }
         self.add(["--dir", HOME_INSIDE, "--dir", "/var", "--symlink", "../tmp", "/var/tmp"]);
-        self.add(["--dir", "/run", "--dir", "/run/mono-agent", "--symlink", "../run", "/var/run"]);
+        self.add(["--dir", "/run", "--symlink", "../run", "/var/run"]);
         let roots = roots(job);
         self.ways(&roots);
         for (path, writable) in &roots {
@@ -220,10 +216,6 @@ impl Options {
         }
         for name in job.protected.read_only() {
             self.open_and_bind(name, false)?;
-        }
-        self.with_paths("--ro-bind", &[job.helper.program(), Path::new(HELPER_INSIDE)]);
-        if let Some(socket) = job.proxy {
-            self.with_paths("--bind", &[socket, Path::new(PROXY_INSIDE)]);
         }
         self.add(["--remount-ro", "/"]);
         Ok(())

@@ -1,10 +1,10 @@
 //! Landlock and seccomp, laid on by our own helper: no namespace, so less is confined.
 
 use super::{Engine, EngineKind, Job, Wrap};
-use crate::helper::confine::landlock_abi;
-use crate::helper::{FileGrants, Filter, SocketRule};
+use crate::filter::SocketRule;
 use crate::launch::Plan;
 use crate::network::Network;
+use crate::ruleset::{FileGrants, kernel_can};
 use crate::runtime_paths::{ETC, SYSTEM};
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ pub(crate) struct Landlock {
 impl Landlock {
     /// Where the kernel can do it.
     pub(crate) fn find() -> Result<Self, String> {
-        if landlock_abi().is_none() {
+        if !kernel_can() {
             return Err(
                 "the kernel has no Landlock (5.19 or later, and enabled) that can confine files".to_owned()
             );
@@ -82,7 +82,7 @@ impl Engine for Landlock {
             powerless: true,
             limits: job.policy.limits,
             wrap: Wrap::Bare,
-            filter: Some(Filter { sockets }),
+            filter: Some(sockets),
             files: Some(FileGrants { read, write }),
             guarded: grants.guarded,
             scoped: true,

@@ -11,7 +11,6 @@ pub(crate) use plain::Plain;
 pub use rule::{Enforcement, Rule, matrix};
 
 use crate::deny_write::{Patterns, Protected};
-use crate::helper::Helper;
 use crate::identity::Become;
 use crate::launch::Plan;
 use crate::policy::SandboxPolicy;
@@ -20,7 +19,7 @@ use rustix::fd::OwnedFd;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The engines there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -61,9 +60,7 @@ pub(crate) enum Wrap {
     Bubblewrap {
         program: PathBuf,
         options: Vec<OsString>,
-        /// Where the helper is inside.
-        helper: PathBuf,
-        /// Descriptors that the options speak of.
+        /// What the options speak of by number, from `wire::BOUND` on.
         keep: Vec<OwnedFd>,
     },
 }
@@ -80,9 +77,8 @@ pub(crate) struct Job<'a> {
     pub(crate) protected: &'a Protected,
     /// The host's own state, which no child may see.
     pub(crate) hidden: &'a [PathBuf],
-    /// The host's proxy, where the network goes through one.
-    pub(crate) proxy: Option<&'a Path>,
-    pub(crate) helper: &'a Helper,
+    /// Whether the way out is the host's proxy.
+    pub(crate) proxied: bool,
 }
 
 /// Something that can confine a child.

@@ -5,7 +5,6 @@ use super::dial::{DialError, dial};
 use crate::network::Network;
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
-use std::os::unix::net::UnixStream;
 
 /// The longest request head.
 const HEAD_BYTES_MAX: usize = 32 * 1024;
@@ -20,7 +19,7 @@ struct Target {
 
 /// Reads a request whose first byte was read already, and answers it. `Some` = connected; the rest is bytes.
 pub(super) fn ask(
-    client: &mut UnixStream,
+    client: &mut TcpStream,
     first: u8,
     network: &Network,
     log: &dyn EgressLog,
@@ -45,7 +44,7 @@ pub(super) fn ask(
     }
 }
 
-fn answer(client: &mut UnixStream, status: &str, why: &str) -> io::Result<()> {
+fn answer(client: &mut TcpStream, status: &str, why: &str) -> io::Result<()> {
     let body = format!("{why}\n");
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
@@ -56,7 +55,7 @@ fn answer(client: &mut UnixStream, status: &str, why: &str) -> io::Result<()> {
 }
 
 /// Byte by byte, so that nothing of what follows the head is taken.
-fn read_head(client: &mut UnixStream, first: u8) -> io::Result<Vec<u8>> {
+fn read_head(client: &mut TcpStream, first: u8) -> io::Result<Vec<u8>> {
     let mut head = vec![first];
     let mut byte = [0; 1];
     while !head.ends_with(b"\r\n\r\n") {

@@ -1,12 +1,12 @@
-//! The only way out of a sandbox whose network is `localhost` or `allowlist` (SBX-3): a proxy of the host on a
-//! socket file, which speaks HTTP CONNECT, plain HTTP and SOCKS5 and checks names and resolved addresses.
+//! The only way out of a sandbox whose network is `localhost` or `allowlist` (SBX-3): a proxy of the host behind a
+//! loopback port inside, which speaks HTTP CONNECT, plain HTTP and SOCKS5 and checks names and resolved addresses.
 
 mod dial;
 mod http;
 mod server;
 mod socks;
 
-pub(crate) use server::{Proxies, ProxySocket};
+pub(crate) use server::{WayOut, serve};
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

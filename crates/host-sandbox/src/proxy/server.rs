@@ -1,105 +1,97 @@
-//! The socket files and the threads behind them.
+//! The threads behind a child's port: the port is inside, the threads are here.
 
 use super::{EgressLog, http, socks};
 use crate::network::Network;
-use crate::scratch::Scratch;
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::fd::OwnedFd;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use std::io::{self, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Connections of one sandbox at once.
+/// Connections of one child at once.
 const CONNECTIONS_MAX: usize = 128;
 /// How long a client may take to say what it wants.
 const ASK_MAX: Duration = Duration::from_secs(30);
 /// How long an open connection may be silent.
 const SILENCE_MAX: Duration = Duration::from_secs(600);
 
-/// The proxies that are in use, one for each network rule.
-pub(crate) struct Proxies {
-    log: Arc<dyn EgressLog>,
-    open: Mutex<Vec<(Network, Weak<Server>)>>,
-}
+/// The way out of one child. Dropping it closes the port; what is connected ends with the child.
+pub(crate) struct WayOut(Arc<OwnedFd>);
 
-/// A use of a proxy.
-pub(crate) struct ProxySocket(Arc<Server>);
-
-struct Server {
-    _folder: Scratch,
-    socket: PathBuf,
-    over: Arc<AtomicBool>,
-}
-
-impl ProxySocket {
-    /// The socket file.
-    pub(crate) fn path(&self) -> &Path {
-        &self.0.socket
-    }
-}
-
-impl Proxies {
-    pub(crate) fn new(log: Arc<dyn EgressLog>) -> Self {
-        Proxies { log, open: Mutex::default() }
-    }
-
-    /// The proxy for a rule, started if it isn't there.
-    pub(crate) fn open(&self, network: &Network) -> io::Result<ProxySocket> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|(_, server)| server.strong_count() > 0);
-        let known = open.iter().find(|(rule, _)| rule == network).and_then(|(_, server)| server.upgrade());
-        if let Some(server) = known {
-            return Ok(ProxySocket(server));
-        }
-        let server = Arc::new(Server::start(network.clone(), Arc::clone(&self.log))?);
-        open.push((network.clone(), Arc::downgrade(&server)));
-        Ok(ProxySocket(server))
-    }
-}
-
-impl Server {
-    fn start(network: Network, log: Arc<dyn EgressLog>) -> io::Result<Self> {
-        let folder = Scratch::make("")?;
-        let socket = folder.path().join("proxy.sock");
-        let listener = UnixListener::bind(&socket)?;
-        // The folder lets nobody in but us; inside a sandbox the socket alone is shown, to whoever the child is.
-        std::fs::set_permissions(&socket, std::os::unix::fs::PermissionsExt::from_mode(0o666))?;
-        let over = Arc::new(AtomicBool::new(false));
-        let stop = Arc::clone(&over);
-        let busy = Arc::new(AtomicUsize::new(0));
-        std::thread::Builder::new().name("egress".to_owned()).spawn(move || {
-            for client in listener.incoming() {
-                if stop.load(Ordering::SeqCst) {
-                    break;
-                }
-                let Ok(client) = client else { continue };
-                if busy.load(Ordering::SeqCst) >= CONNECTIONS_MAX {
-                    continue;
-                }
-                busy.fetch_add(1, Ordering::SeqCst);
-                let (network, log, busy) = (network.clone(), Arc::clone(&log), Arc::clone(&busy));
-                std::thread::spawn(move || {
-                    let _ = serve(client, &network, log.as_ref());
-                    busy.fetch_sub(1, Ordering::SeqCst);
-                });
-            }
-        })?;
-        Ok(Server { _folder: folder, socket, over })
-    }
-}
-
-impl Drop for Server {
+impl Drop for WayOut {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::SeqCst);
-        // Wakes the thread, so that it sees that it is over.
-        let _ = UnixStream::connect(&self.socket);
+        let _ = rustix::io::write(&*self.0, &1u64.to_ne_bytes());
+    }
+}
+
+/// Waits for the port that the helper opens inside, and serves it.
+pub(crate) fn serve(network: Network, log: Arc<dyn EgressLog>, forward: OwnedFd) -> io::Result<WayOut> {
+    let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+    let over = Arc::clone(&stop);
+    std::thread::Builder::new().name("egress".to_owned()).spawn(move || {
+        if let Some(Ok(listener)) = readable(&forward, &over).then(|| port(&forward)) {
+            drop(forward);
+            accept(&listener, &network, &log, &over);
+        }
+    })?;
+    Ok(WayOut(stop))
+}
+
+/// Waits until something can be read there; `false` = it is over.
+fn readable(fd: &impl rustix::fd::AsFd, over: &OwnedFd) -> bool {
+    loop {
+        let mut fds = [PollFd::new(fd, PollFlags::IN), PollFd::new(over, PollFlags::IN)];
+        match poll(&mut fds, None) {
+            Ok(_) if !fds[1].revents().is_empty() => return false,
+            Ok(_) => return true,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+/// The port, as the helper hands it out.
+fn port(forward: &OwnedFd) -> io::Result<TcpListener> {
+    let mut byte = [0; 1];
+    let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut rights = RecvAncillaryBuffer::new(&mut room);
+    recvmsg(forward, &mut [IoSliceMut::new(&mut byte)], &mut rights, RecvFlags::CMSG_CLOEXEC)?;
+    let listener = rights.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+        _ => None,
+    });
+    // The helper is gone, which its own report explains.
+    listener.map(TcpListener::from).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+}
+
+fn accept(listener: &TcpListener, network: &Network, log: &Arc<dyn EgressLog>, over: &OwnedFd) {
+    let busy = Arc::new(AtomicUsize::new(0));
+    if listener.set_nonblocking(true).is_err() {
+        return;
+    }
+    while readable(listener, over) {
+        let Ok((client, _)) = listener.accept() else { continue };
+        if busy.load(Ordering::SeqCst) >= CONNECTIONS_MAX || client.set_nonblocking(false).is_err() {
+            continue;
+        }
+        busy.fetch_add(1, Ordering::SeqCst);
+        let (network, log, count) = (network.clone(), Arc::clone(log), Arc::clone(&busy));
+        let started = std::thread::Builder::new().name("egress".to_owned()).spawn(move || {
+            let _ = answer(client, &network, log.as_ref());
+            count.fetch_sub(1, Ordering::SeqCst);
+        });
+        if started.is_err() {
+            busy.fetch_sub(1, Ordering::SeqCst);
+        }
     }
 }
 
 /// One client: SOCKS5 if it begins with a 5, HTTP otherwise.
-fn serve(mut client: UnixStream, network: &Network, log: &dyn EgressLog) -> io::Result<()> {
+fn answer(mut client: TcpStream, network: &Network, log: &dyn EgressLog) -> io::Result<()> {
     client.set_read_timeout(Some(ASK_MAX))?;
     client.set_write_timeout(Some(ASK_MAX))?;
     let mut first = [0; 1];
@@ -115,7 +107,7 @@ fn serve(mut client: UnixStream, network: &Network, log: &dyn EgressLog) -> io::
     }
 }
 
-fn join(client: UnixStream, upstream: TcpStream) -> io::Result<()> {
+fn join(client: TcpStream, upstream: TcpStream) -> io::Result<()> {
     client.set_read_timeout(Some(SILENCE_MAX))?;
     upstream.set_read_timeout(Some(SILENCE_MAX))?;
     let (mut from_client, mut to_upstream) = (client.try_clone()?, upstream.try_clone()?);

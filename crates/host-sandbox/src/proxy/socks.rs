@@ -5,7 +5,6 @@ use super::dial::{DialError, dial};
 use crate::network::Network;
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, Ipv6Addr, TcpStream};
-use std::os::unix::net::UnixStream;
 
 const SUCCEEDED: u8 = 0;
 const NOT_ALLOWED: u8 = 2;
@@ -15,7 +14,7 @@ const NO_SUCH_ADDRESS: u8 = 8;
 
 /// Reads a request whose version byte was read already, and answers it. `Some` = connected; the rest is bytes.
 pub(super) fn ask(
-    client: &mut UnixStream,
+    client: &mut TcpStream,
     network: &Network,
     log: &dyn EgressLog,
 ) -> io::Result<Option<TcpStream>> {
@@ -59,16 +58,16 @@ pub(super) fn ask(
     }
 }
 
-fn read<const N: usize>(client: &mut UnixStream) -> io::Result<[u8; N]> {
+fn read<const N: usize>(client: &mut TcpStream) -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     client.read_exact(&mut bytes)?;
     Ok(bytes)
 }
 
-fn refuse(client: &mut UnixStream, code: u8) -> io::Result<Option<TcpStream>> {
+fn refuse(client: &mut TcpStream, code: u8) -> io::Result<Option<TcpStream>> {
     reply(client, code).map(|()| None)
 }
 
-fn reply(client: &mut UnixStream, code: u8) -> io::Result<()> {
+fn reply(client: &mut TcpStream, code: u8) -> io::Result<()> {
     client.write_all(&[5, code, 0, 1, 0, 0, 0, 0, 0, 0])
 }

@@ -1,11 +1,22 @@
 //! The system-call filter.
 
-use super::order::SocketRule;
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch, sock_filter,
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, sock_filter,
 };
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// Which sockets may be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SocketRule {
+    /// Internet, netlink and local ones: a network namespace confines them.
+    Usual,
+    /// Internet and netlink, but no local ones: nothing else would confine those.
+    NoLocal,
+    /// None but pairs.
+    PairsOnly,
+}
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
@@ -93,8 +104,33 @@ const REFUSED_HERE: &[i64] = &[];
 const UNKNOWN: &[i64] =
     &[libc::SYS_clone3, libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
 
-/// The programs, in the order in which they are to be laid on.
-pub(super) fn programs(sockets: SocketRule) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
+/// The programs as the kernel takes them, in the order in which they are to be laid on. They are compiled once.
+/// The error is a sentence.
+pub(crate) fn programs(sockets: SocketRule) -> Result<Vec<Vec<u8>>, String> {
+    static COMPILED: [OnceLock<Result<Vec<Vec<u8>>, String>>; 3] = [const { OnceLock::new() }; 3];
+    let place = match sockets {
+        SocketRule::Usual => &COMPILED[0],
+        SocketRule::NoLocal => &COMPILED[1],
+        SocketRule::PairsOnly => &COMPILED[2],
+    };
+    let compiled = place.get_or_init(|| {
+        let programs = compile_all(sockets).map_err(|error| format!("seccomp: {error}"))?;
+        Ok(programs.iter().map(|program| program.iter().flat_map(bytes).collect()).collect())
+    });
+    compiled.clone()
+}
+
+/// One step as `struct sock_filter` lays it out.
+fn bytes(step: &sock_filter) -> [u8; 8] {
+    let mut out = [0; 8];
+    out[..2].copy_from_slice(&step.code.to_ne_bytes());
+    out[2] = step.jt;
+    out[3] = step.jf;
+    out[4..].copy_from_slice(&step.k.to_ne_bytes());
+    out
+}
+
+fn compile_all(sockets: SocketRule) -> Result<Vec<BpfProgram>, BackendError> {
     let mut refused: Rules = REFUSED.iter().chain(REFUSED_HERE).map(|&call| (call, Vec::new())).collect();
     let namespaces = NAMESPACE_FLAGS
         .iter()
@@ -114,7 +150,7 @@ pub(super) fn programs(sockets: SocketRule) -> Result<Vec<BpfProgram>, seccompil
     Ok(programs)
 }
 
-fn compile(rules: Rules, errno: i32) -> Result<BpfProgram, seccompiler::BackendError> {
+fn compile(rules: Rules, errno: i32) -> Result<BpfProgram, BackendError> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(errno as u32), arch)?;
     filter.try_into()
@@ -125,12 +161,12 @@ fn rule(
     width: SeccompCmpArgLen,
     compare: SeccompCmpOp,
     value: u64,
-) -> Result<SeccompRule, seccompiler::BackendError> {
+) -> Result<SeccompRule, BackendError> {
     SeccompRule::new(vec![SeccompCondition::new(argument, width, compare, value)?])
 }
 
 /// A socket is refused unless its family is one of these.
-fn socket_rules(sockets: SocketRule) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+fn socket_rules(sockets: SocketRule) -> Result<Vec<SeccompRule>, BackendError> {
     let allowed: &[i32] = match sockets {
         SocketRule::Usual => &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
         SocketRule::NoLocal => &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
