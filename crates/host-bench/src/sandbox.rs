@@ -4,7 +4,7 @@ use crate::row::{Row, median};
 use host_ports::CancellationToken;
 use host_ports::commands::{CommandCode, CommandSpec, Commands, OutputRule};
 use host_ports::kept::KeepNothing;
-use host_sandbox::{EngineKind, HostEnvironment, Sandbox, SandboxPolicy, SandboxSetup, TraceEgress};
+use host_sandbox::{Broker, EngineKind, HostEnvironment, Sandbox, SandboxPolicy, SandboxSetup, TraceEgress};
 use host_vocab::{CallId, RunId};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,6 +25,7 @@ fn sandbox(engine: EngineKind, folder: &Path) -> Sandbox {
         hidden: Vec::new(),
         keep: Arc::new(KeepNothing),
         egress: Arc::new(TraceEgress),
+        broker: Broker::default(),
     };
     Sandbox::with_engines(setup, &[engine]).expect("a policy of defaults")
 }

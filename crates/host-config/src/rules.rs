@@ -16,6 +16,7 @@ use serde_json::Value;
 pub(crate) fn check(resolved: &Resolved, findings: &mut Findings) {
     let rules = Rules { settings: &resolved.settings };
     rules.sandbox(findings);
+    rules.credentials(findings);
     rules.timeouts(findings);
     rules.listeners(findings);
     rules.continuations(findings);
@@ -51,6 +52,46 @@ impl Rules<'_> {
 
     fn odd(&self, findings: &mut Findings, path: &str, message: String, hint: &str) {
         findings.warning(config(code::IGNORED, message).at(self.settings.place(path, "")).hint(hint));
+    }
+
+    // SBX-7: a secret reaches a child as a placeholder only where its way out is the host's proxy.
+    fn credentials(&self, findings: &mut Findings) {
+        let list = "credentials.broker";
+        let value = self.settings.get(list).and_then(|setting| setting.value());
+        let rows = value.and_then(|value| value.as_array().cloned()).unwrap_or_default();
+        let mode = self.text("sandbox.network.mode");
+        if !rows.is_empty() && !matches!(mode.as_str(), "allowlist" | "localhost") {
+            let message =
+                format!("no secret is lent in the network mode \"{mode}\": there is no proxy to put it in");
+            let hint = "set `sandbox.network.mode` to \"allowlist\" and list the hosts";
+            self.odd(findings, list, message, hint);
+        }
+        if !rows.is_empty() && self.text("sandbox.mode") == "off" {
+            let message = "no secret is lent while the sandbox is off".to_owned();
+            self.odd(findings, list, message, "set `sandbox.mode` to \"native\"");
+        }
+        for (index, row) in rows.iter().enumerate() {
+            let hosts = row["hosts"].as_array().cloned().unwrap_or_default();
+            for (place, host) in hosts.iter().filter_map(Value::as_str).enumerate() {
+                if let Some(why) = host_problem(host) {
+                    let message = format!("{} can't be a host that a secret goes to", quote_str(host));
+                    let at = self.settings.place(list, &format!("[{index}].hosts[{place}]"));
+                    findings.error(config(code::BAD_VALUE, message).at(at).hint(why));
+                }
+            }
+            for header in row["headers"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+                if matches!(
+                    header.to_ascii_lowercase().as_str(),
+                    "host" | "content-length" | "transfer-encoding"
+                ) {
+                    let message = format!("a secret can't stand in the header {}", quote_str(header));
+                    let at = self.settings.place(list, &format!("[{index}].headers"));
+                    let hint =
+                        "name the header that the service reads the secret from, such as `Authorization`";
+                    findings.error(config(code::BAD_VALUE, message).at(at).hint(hint));
+                }
+            }
+        }
     }
 
     // SBX-1

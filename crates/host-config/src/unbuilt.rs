@@ -48,7 +48,6 @@ const UNBUILT: &[(&str, Asked, &str)] = &[
     ("slack.enabled", Asked::On, "the Slack channel"),
     ("channels.plugins", Asked::Filled, "channels from plugins"),
     ("observability.exporters", Asked::Filled, "trace exporters"),
-    ("credentials.broker", Asked::Filled, "the credential broker"),
     ("tools.web.search.codex", Asked::Set, "search by a subscription"),
     ("tools.web.search.ollama", Asked::Set, "search by Ollama"),
     ("tools.web.search.parallel", Asked::Set, "search by Parallel"),
@@ -77,7 +76,6 @@ pub(crate) fn is_unbuilt_section(key: &str) -> bool {
         "slack",
         "channels",
         "observability",
-        "credentials",
         "traceability",
         "interaction",
     ];

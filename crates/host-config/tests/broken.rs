@@ -214,6 +214,28 @@ fn rules_between_settings() {
     );
 }
 
+// SBX-7: a broker that can't lend says so; a host or header that can't be is an error at its place.
+#[test]
+fn a_broker_that_lends_nothing() {
+    let said = Folder::with(&config(
+        r#"  "credentials": { "broker": [
+    { "env": "A_TOKEN", "hosts": ["api.test", "https://x.y"], "headers": ["Authorization", "Host"] }
+  ] }"#,
+    ))
+    .said();
+    for words in
+        ["no secret is lent in the network mode", "https://x.y", "can't stand in the header \"Host\""]
+    {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let fine = config(
+        r#"  "sandbox": { "network": { "mode": "allowlist", "allowlist": ["api.test"] } },
+  "credentials": { "broker": [{ "env": "A_TOKEN", "hosts": ["api.test"], "headers": ["Authorization"] }] }"#,
+    );
+    let said = Folder::with(&fine).said();
+    assert!(!said.contains("lent") && !said.contains("credential"), "{said}");
+}
+
 // ENG-2, and host-core facts 11.5: a route to an unknown provider says what to add.
 #[test]
 fn models_and_providers() {

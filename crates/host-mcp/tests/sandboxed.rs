@@ -11,7 +11,7 @@ use host_mcp::{McpPool, McpServerConfig, PoolOptions};
 use host_net::{NetHttp, NetSettings};
 use host_ports::kept::KeepNothing;
 use host_ports::spawn::Confine;
-use host_sandbox::{HostEnvironment, Sandbox, SandboxPolicy, SandboxSetup, TraceEgress};
+use host_sandbox::{Broker, HostEnvironment, Sandbox, SandboxPolicy, SandboxSetup, TraceEgress};
 use host_surface::How;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -51,6 +51,7 @@ impl Agent {
             hidden: Vec::new(),
             keep: Arc::new(KeepNothing),
             egress: Arc::new(TraceEgress),
+            broker: Broker::default(),
         };
         let homes = self.path("homes");
         for server in &mut servers {

@@ -133,6 +133,7 @@ impl<'a> Trial<'a> {
             cwd: self.policy.workspace.clone(),
             policy: &self.policy,
             confined: true,
+            run: None,
         };
         let mut started = self.inner.start_with(self.engine, spec).map_err(|error| match error {
             StartError::Sandbox(why) => why,

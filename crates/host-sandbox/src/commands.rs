@@ -91,7 +91,15 @@ fn run(inner: &Inner, spec: CommandSpec, stop: &OwnedFd) -> CommandOutcome {
         inner.quarantine(spec.run.as_str(), spec.call.as_str()),
         spec.argv.first().cloned().unwrap_or_default(),
     );
-    let child = ChildSpec { argv: spec.argv, env: spec.env, cwd, policy: &inner.policy, confined: true };
+    let run_id = spec.run.as_str().to_owned();
+    let child = ChildSpec {
+        argv: spec.argv,
+        env: spec.env,
+        cwd,
+        policy: &inner.policy,
+        confined: true,
+        run: Some(run_id),
+    };
     let mut started = match inner.start(child) {
         Ok(started) => started,
         Err(StartError::Sandbox(why)) => return failed(CommandCode::SandboxPrepareFailed, why),

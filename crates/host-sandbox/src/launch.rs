@@ -278,7 +278,7 @@ fn nul_separated(options: &[OsString]) -> Vec<u8> {
 }
 
 /// A file in memory, at its start, closed on exec.
-fn memory_file(name: &str, content: &[u8]) -> io::Result<OwnedFd> {
+pub(crate) fn memory_file(name: &str, content: &[u8]) -> io::Result<OwnedFd> {
     let fd = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?;
     let mut file = std::fs::File::from(fd);
     file.write_all(content)?;

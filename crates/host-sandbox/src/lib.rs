@@ -5,6 +5,7 @@
 //! inside — under the engine that was proved to enforce the policy.
 #![allow(clippy::disallowed_methods, reason = "this crate is where child processes are started")]
 
+mod broker;
 mod capture;
 mod check;
 mod commands;
@@ -30,6 +31,7 @@ pub mod supervisor;
 #[allow(dead_code, reason = "the helper uses the other half of it")]
 mod wire;
 
+pub use broker::{Broker, BrokeredSecret, Roots};
 pub use check::{CheckReport, CheckRow};
 pub use deny_write::Patterns;
 pub use engine::{Enforcement, EngineKind, Rule, matrix};

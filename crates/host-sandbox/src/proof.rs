@@ -93,6 +93,7 @@ fn prove(engine: &dyn Engine, inner: &Inner, user: Option<Become>) -> Result<(),
         cwd: workspace.clone(),
         policy: &policy,
         confined: true,
+        run: None,
     };
     let mut started = inner.start_with(engine, spec).map_err(|error| match error {
         StartError::Sandbox(why) => why,

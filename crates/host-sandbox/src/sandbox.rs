@@ -1,6 +1,7 @@
 //! The sandbox of one agent: its policy, the engine that was proved to enforce it, and everything that a child
 //! needs to be started under it.
 
+use crate::broker::{Broker, Broking, Session};
 use crate::deny_write::{Patterns, Placeholders, Protected};
 use crate::engine::{Engine, EngineKind, Job, Landlock, Plain, Wrap, find_bubblewrap, unmet};
 use crate::identity::Become;
@@ -8,7 +9,7 @@ use crate::launch::{LaunchError, Tree, launch};
 use crate::network::Network;
 use crate::policy::{Fallback, Mode, PolicyError, SandboxPolicy};
 use crate::proof::Proofs;
-use crate::proxy::{EgressLog, WayOut};
+use crate::proxy::{EgressLog, Rules, WayOut};
 use crate::runtime_paths::{HostEnvironment, Runtime};
 use crate::scratch::Scratch;
 use host_ports::kept::KeptOutput;
@@ -31,6 +32,8 @@ pub struct SandboxSetup {
     pub keep: Arc<dyn KeptOutput>,
     /// Who is told of each connection that the proxy allowed or refused (SBX-3).
     pub egress: Arc<dyn EgressLog>,
+    /// The secrets that children use and never see (SBX-7).
+    pub broker: Broker,
 }
 
 /// Every engine, best first.
@@ -59,6 +62,7 @@ pub(crate) struct Inner {
     pub(crate) proofs: Proofs,
     placeholders: Placeholders,
     egress: Arc<dyn EgressLog>,
+    pub(crate) broking: Broking,
 }
 
 /// A child to start.
@@ -68,6 +72,8 @@ pub(crate) struct ChildSpec<'a> {
     pub(crate) cwd: PathBuf,
     pub(crate) policy: &'a SandboxPolicy,
     pub(crate) confined: bool,
+    /// The run whose placeholders it has; `None` = it has its own.
+    pub(crate) run: Option<String>,
 }
 
 /// A child that was started, with what has to be undone after it.
@@ -137,6 +143,7 @@ impl Sandbox {
             proofs,
             placeholders,
             egress: setup.egress,
+            broking: Broking::new(setup.broker),
         })))
     }
 
@@ -157,6 +164,7 @@ impl Sandbox {
             protected: &Protected::default(),
             hidden: &inner.hidden,
             proxied: false,
+            certificates: None,
         };
         let Wrap::Bubblewrap { program, options, .. } = engine.plan(job).ok()?.wrap else { return None };
         let mut command = std::process::Command::new(program);
@@ -261,10 +269,14 @@ impl Inner {
             user.given(scratch.path()).map_err(StartError::Os)?;
         }
         let proxied = confines && matches!(spec.policy.network, Network::Localhost | Network::Allowlist(_));
+        let session: Option<Arc<Session>> =
+            if proxied { self.broking.session(spec.run.as_deref()).map_err(StartError::Os)? } else { None };
         let mut policy = spec.policy.clone();
         policy.writable.extend(scratch.iter().map(|scratch| scratch.path().to_path_buf()));
         let mut env = self.base_environment(kind, scratch.as_ref().map(Scratch::path), proxied);
         env.extend(spec.env);
+        // Whoever else would give it the value: it gets the placeholder.
+        env.extend(session.iter().flat_map(|session| session.variables()));
         let plan = engine
             .plan(Job {
                 argv: spec.argv,
@@ -276,6 +288,7 @@ impl Inner {
                 protected: &protected,
                 hidden: &self.hidden,
                 proxied,
+                certificates: session.as_ref().map(|session| session.certificates.as_slice()),
             })
             .map_err(StartError::Sandbox)?;
         let guarded = plan.guarded.clone();
@@ -284,10 +297,11 @@ impl Inner {
             LaunchError::Os(error) => StartError::Os(error),
         })?;
         let way_out = match tree.forward.take() {
-            Some(forward) => Some(
-                crate::proxy::serve(spec.policy.network.clone(), Arc::clone(&self.egress), forward)
-                    .map_err(StartError::Os)?,
-            ),
+            Some(forward) => {
+                let (network, log) = (spec.policy.network.clone(), Arc::clone(&self.egress));
+                let rules = Rules { network, log, session };
+                Some(crate::proxy::serve(rules, forward).map_err(StartError::Os)?)
+            }
             None => None,
         };
         Ok(Started {

@@ -44,7 +44,8 @@ fn begin(sandbox: &Sandbox, spec: SpawnSpec) -> Result<Begun, SpawnError> {
     let (policy, confined) = effective(&sandbox.0.policy, &spec.confine).map_err(SpawnError::Sandbox)?;
     let mut argv = vec![spec.program.clone()];
     argv.extend(spec.args);
-    let child = ChildSpec { argv, env: spec.env, cwd: spec.cwd.clone(), policy: &policy, confined };
+    let child =
+        ChildSpec { argv, env: spec.env, cwd: spec.cwd.clone(), policy: &policy, confined, run: None };
     let mut started = sandbox.0.start(child).map_err(|error| match error {
         StartError::Sandbox(why) => SpawnError::Sandbox(why),
         StartError::Os(error) => SpawnError::Failed(error.to_string()),

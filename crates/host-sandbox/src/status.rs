@@ -1,5 +1,6 @@
 //! What `sandbox status` shows.
 
+use crate::broker::BrokeredSecret;
 use crate::engine::EngineKind;
 use crate::identity::Become;
 use crate::network::Network;
@@ -64,6 +65,8 @@ pub struct SandboxStatus {
     pub network: Network,
     /// How that is done.
     pub network_how: &'static str,
+    /// The secrets that children use and never see (SBX-7): which variable, to which hosts, in which headers.
+    pub credentials: Vec<String>,
     /// Who children are.
     pub identity: String,
     /// Bounds on resources.
@@ -114,9 +117,23 @@ fn look(inner: &Inner) -> SandboxStatus {
         deny_write: policy.deny_write.clone(),
         network_how: network_how(effective, &policy.network),
         network: policy.network.clone(),
+        credentials: credentials(inner, effective),
         identity: identity(engine, Become::owner_of(&policy.workspace)),
         limits: policy.limits,
     }
+}
+
+/// What is lent, where something is: without the proxy nobody could put it in.
+fn credentials(inner: &Inner, effective: Effective) -> Vec<String> {
+    let proxied = matches!(inner.policy.network, Network::Localhost | Network::Allowlist(_));
+    if effective != Effective::Native || !proxied {
+        return Vec::new();
+    }
+    let line = |secret: &BrokeredSecret| {
+        let hosts: Vec<String> = secret.hosts.entries().collect();
+        format!("{} to {} in {}", secret.env, hosts.join(", "), secret.headers.join(", "))
+    };
+    inner.broking.secrets().iter().map(line).collect()
 }
 
 fn network_how(effective: Effective, network: &Network) -> &'static str {
@@ -194,6 +211,9 @@ impl fmt::Display for SandboxStatus {
         writeln!(f, "writable    {}", paths(&self.writable))?;
         writeln!(f, "deny write  {}", self.deny_write.join(", "))?;
         writeln!(f, "network     {}: {}", self.network.as_str(), self.network_how)?;
+        for line in &self.credentials {
+            writeln!(f, "lends       {line}")?;
+        }
         writeln!(f, "runs as     {}", self.identity)
     }
 }

@@ -3,7 +3,7 @@
 
 use host_ports::kept::KeepNothing;
 use host_ports::spawn::Spawn;
-use host_sandbox::{HostEnvironment, Sandbox, SandboxPolicy, SandboxSetup, TraceEgress};
+use host_sandbox::{Broker, HostEnvironment, Sandbox, SandboxPolicy, SandboxSetup, TraceEgress};
 use host_surface::How;
 use host_testkit::TestSurface;
 use host_tools::{BashTool, CommandSettings, ExecTool, NodeReplTool};
@@ -29,6 +29,7 @@ impl Agent {
             hidden: Vec::new(),
             keep: Arc::new(KeepNothing),
             egress: Arc::new(TraceEgress),
+            broker: Broker::default(),
         });
         Agent { folder, sandbox: Arc::new(sandbox.expect("a sandbox")) }
     }

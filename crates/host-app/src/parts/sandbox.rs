@@ -8,10 +8,10 @@ use host_files::FilesConfig;
 use host_files::state::real;
 use host_ports::kept::{KeepNothing, KeptOutput};
 use host_sandbox::{
-    Effective, Fallback, HostEnvironment, HostList, Limits, Mode, Network, Sandbox, SandboxPolicy,
-    SandboxSetup, TraceEgress,
+    Broker, BrokeredSecret, Effective, Fallback, HostEnvironment, HostList, Limits, Mode, Network, Sandbox,
+    SandboxPolicy, SandboxSetup, TraceEgress,
 };
-use host_vocab::{Code, Diagnostic, Kind};
+use host_vocab::{Code, Diagnostic, Kind, Secret};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -105,6 +105,27 @@ pub(crate) fn policy(spec: &AgentSpec, named: &[PathBuf]) -> Result<SandboxPolic
     })
 }
 
+/// The secrets that commands use and never see (SBX-7). One whose variable isn't set is not lent.
+fn broker(spec: &AgentSpec, env: &Environment) -> Result<Broker, Diagnostic> {
+    let mut broker = Broker::default();
+    for (index, wanted) in spec.credentials.broker.iter().enumerate() {
+        let hosts = HostList::parse(&wanted.hosts).map_err(|error| {
+            let why = format!("credentials.broker[{index}].hosts: {:?} {}", error.entry, error.why);
+            Diagnostic::new(Kind::Config, Code::new("config_bad_value"), why)
+        })?;
+        match env.get(&wanted.env) {
+            Some(value) => broker.secrets.push(BrokeredSecret {
+                env: wanted.env.clone(),
+                value: Secret::new(value.clone()),
+                hosts,
+                headers: wanted.headers.clone(),
+            }),
+            None => tracing::warn!(env = %wanted.env, "credentials.broker: the variable is not set"),
+        }
+    }
+    Ok(broker)
+}
+
 /// The sandbox itself. No engine is tried yet.
 pub(crate) fn sandbox(
     spec: &AgentSpec,
@@ -126,6 +147,7 @@ pub(crate) fn sandbox(
         hidden: vec![state.artifacts().to_owned()],
         keep,
         egress: Arc::new(TraceEgress),
+        broker: broker(spec, env)?,
     })
     .map_err(|error| Diagnostic::new(Kind::Config, Code::new("sandbox_policy"), error.to_string()))
 }
@@ -161,6 +183,7 @@ pub async fn sandbox_works(folder: &Path, env: &Environment) -> bool {
         hidden: Vec::new(),
         keep: Arc::new(KeepNothing),
         egress: Arc::new(TraceEgress),
+        broker: Broker::default(),
     };
     match Sandbox::new(setup) {
         Ok(sandbox) => sandbox.status().await.effective == Effective::Native,

@@ -1,8 +1,9 @@
 //! Namespaces by the `bwrap` program.
 
 use super::{Engine, EngineKind, Job, Wrap};
+use crate::broker::CERTIFICATES_INSIDE;
 use crate::filter::SocketRule;
-use crate::launch::Plan;
+use crate::launch::{Plan, memory_file};
 use crate::network::Network;
 use crate::runtime_paths::{ETC, SYSTEM, is_system};
 use crate::wire;
@@ -157,10 +158,15 @@ impl Options {
             other => format!("{} can't be shown inside: {other}", path.display()),
         })?;
         self.words.push(if writable { "--bind-fd" } else { "--ro-bind-fd" }.into());
-        self.words.push((wire::BOUND + self.keep.len() as i32).to_string().into());
-        self.words.push(path.into());
-        self.keep.push(opened);
+        let number = self.number(opened);
+        self.words.extend([number.into(), path.into()]);
         Ok(())
+    }
+
+    /// The number under which bubblewrap finds what is open.
+    fn number(&mut self, opened: OwnedFd) -> String {
+        self.keep.push(opened);
+        (wire::BOUND + self.keep.len() as i32 - 1).to_string()
     }
 
     /// `becomes` = the helper becomes an ordinary user. Then bubblewrap makes the view of the files with real
@@ -216,6 +222,12 @@ impl Options {
         }
         for name in job.protected.read_only() {
             self.open_and_bind(name, false)?;
+        }
+        if let Some(certificates) = job.certificates {
+            let file = memory_file("certificates", certificates);
+            let file = file.map_err(|error| format!("the certificates can't be shown inside: {error}"))?;
+            let number = self.number(file);
+            self.add(["--perms", "0444", "--ro-bind-data", &number, CERTIFICATES_INSIDE]);
         }
         self.add(["--remount-ro", "/"]);
         Ok(())

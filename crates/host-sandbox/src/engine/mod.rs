@@ -79,6 +79,8 @@ pub(crate) struct Job<'a> {
     pub(crate) hidden: &'a [PathBuf],
     /// Whether the way out is the host's proxy.
     pub(crate) proxied: bool,
+    /// The certificates that it is to believe, where the host stands in for others.
+    pub(crate) certificates: Option<&'a [u8]>,
 }
 
 /// Something that can confine a child.

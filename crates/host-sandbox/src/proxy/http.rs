@@ -1,7 +1,7 @@
 //! The HTTP side: CONNECT (RFC 9110, 9.3.6) and plain requests with an absolute address (RFC 9112, 3.2.2).
 
-use super::EgressLog;
 use super::dial::{DialError, dial};
+use super::{EgressLog, Place};
 use crate::network::Network;
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,35 +9,41 @@ use std::net::TcpStream;
 /// The longest request head.
 const HEAD_BYTES_MAX: usize = 32 * 1024;
 
+/// A client that is connected to where it wanted to go.
+pub(super) struct Connected {
+    pub(super) upstream: TcpStream,
+    pub(super) place: Place,
+    /// The head of a plain request, which is still to be sent; with none the rest is bytes.
+    pub(super) request: Option<Vec<u8>>,
+}
+
 struct Target {
-    host: String,
-    port: u16,
+    place: Place,
     /// What is sent on before the client's own bytes; empty for CONNECT.
     head: Vec<u8>,
     connect: bool,
 }
 
-/// Reads a request whose first byte was read already, and answers it. `Some` = connected; the rest is bytes.
+/// Reads a request whose first byte was read already, and answers it. `Some` = connected.
 pub(super) fn ask(
     client: &mut TcpStream,
     first: u8,
     network: &Network,
     log: &dyn EgressLog,
-) -> io::Result<Option<TcpStream>> {
+) -> io::Result<Option<Connected>> {
     let head = read_head(client, first)?;
     let Some(target) = parse(&head) else {
         answer(client, "400 Bad Request", "this proxy takes CONNECT host:port and plain http:// requests")?;
         return Ok(None);
     };
     let protocol = if target.connect { "connect" } else { "http" };
-    match dial(network, log, protocol, &target.host, target.port) {
-        Ok(mut upstream) => {
+    match dial(network, log, protocol, &target.place.host, target.place.port) {
+        Ok(upstream) => {
             if target.connect {
                 client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
-            } else {
-                upstream.write_all(&target.head)?;
             }
-            Ok(Some(upstream))
+            let request = (!target.connect).then_some(target.head);
+            Ok(Some(Connected { upstream, place: target.place, request }))
         }
         Err(DialError::Denied(why)) => answer(client, "403 Forbidden", &why).map(|()| None),
         Err(DialError::Unreachable(why)) => answer(client, "502 Bad Gateway", &why).map(|()| None),
@@ -78,7 +84,7 @@ fn parse(head: &[u8]) -> Option<Target> {
     }
     if method == "CONNECT" {
         let (host, port) = authority(address, None)?;
-        return Some(Target { host, port, head: Vec::new(), connect: true });
+        return Some(Target { place: Place { host, port }, head: Vec::new(), connect: true });
     }
     let rest =
         address.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://")).map(|_| &address[7..])?;
@@ -101,7 +107,7 @@ fn parse(head: &[u8]) -> Option<Target> {
         }
     }
     out.push_str("\r\n");
-    Some(Target { host, port, head: out.into_bytes(), connect: false })
+    Some(Target { place: Place { host, port }, head: out.into_bytes(), connect: false })
 }
 
 /// `host:port`, `[v6]:port`; user names are refused.
@@ -137,7 +143,7 @@ mod tests {
         let request =
             b"GET http://a.test:81/x?y HTTP/1.1\r\nHost: evil.test\r\nProxy-Authorization: z\r\nA: b\r\n\r\n";
         let target = parse(request).expect("a request");
-        assert_eq!((target.host.as_str(), target.port, target.connect), ("a.test", 81, false));
+        assert_eq!((target.place.host.as_str(), target.place.port, target.connect), ("a.test", 81, false));
         let head = String::from_utf8(target.head).expect("text");
         assert_eq!(head, "GET /x?y HTTP/1.1\r\nHost: a.test:81\r\nConnection: close\r\nA: b\r\n\r\n");
     }

@@ -6,10 +6,17 @@ mod http;
 mod server;
 mod socks;
 
-pub(crate) use server::{WayOut, serve};
+pub(crate) use server::{Rules, WayOut, serve};
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+
+/// Where a child wants to go, as it named it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+}
 
 /// One decision of the proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +25,7 @@ pub struct EgressDecision {
     pub host: String,
     /// The port.
     pub port: u16,
-    /// How it was asked for: `connect`, `http` or `socks5`.
+    /// How it was asked for: `connect`, `http` or `socks5`; `broker` where a secret was put in.
     pub protocol: &'static str,
     /// Whether it was let through.
     pub allowed: bool,

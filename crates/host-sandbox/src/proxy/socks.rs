@@ -1,7 +1,8 @@
 //! The SOCKS5 side (RFC 1928): no authentication, CONNECT alone.
 
-use super::EgressLog;
 use super::dial::{DialError, dial};
+use super::http::Connected;
+use super::{EgressLog, Place};
 use crate::network::Network;
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, Ipv6Addr, TcpStream};
@@ -17,7 +18,7 @@ pub(super) fn ask(
     client: &mut TcpStream,
     network: &Network,
     log: &dyn EgressLog,
-) -> io::Result<Option<TcpStream>> {
+) -> io::Result<Option<Connected>> {
     let [methods] = read(client)?;
     let mut list = vec![0; usize::from(methods)];
     client.read_exact(&mut list)?;
@@ -51,7 +52,7 @@ pub(super) fn ask(
     match dial(network, log, "socks5", &host, port) {
         Ok(upstream) => {
             reply(client, SUCCEEDED)?;
-            Ok(Some(upstream))
+            Ok(Some(Connected { upstream, place: Place { host, port }, request: None }))
         }
         Err(DialError::Denied(_)) => refuse(client, NOT_ALLOWED),
         Err(DialError::Unreachable(_)) => refuse(client, UNREACHABLE),
@@ -64,7 +65,7 @@ fn read<const N: usize>(client: &mut TcpStream) -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-fn refuse(client: &mut TcpStream, code: u8) -> io::Result<Option<TcpStream>> {
+fn refuse(client: &mut TcpStream, code: u8) -> io::Result<Option<Connected>> {
     reply(client, code).map(|()| None)
 }
 

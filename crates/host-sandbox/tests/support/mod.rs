@@ -5,7 +5,7 @@
 use host_ports::CancellationToken;
 use host_ports::commands::{CommandOutcome, CommandSpec, Commands as _, OutputRule};
 use host_ports::kept::{KeepNothing, KeptOutput};
-use host_sandbox::{EngineKind, HostEnvironment, Sandbox, SandboxPolicy, SandboxSetup, TraceEgress};
+use host_sandbox::{Broker, EngineKind, HostEnvironment, Sandbox, SandboxPolicy, SandboxSetup, TraceEgress};
 use host_vocab::{CallId, RunId};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -60,6 +60,7 @@ impl Agent {
             hidden: Vec::new(),
             keep: Arc::new(KeepNothing),
             egress: Arc::new(TraceEgress),
+            broker: Broker::default(),
         };
         setup(&mut made);
         agent.sandbox = Some(Sandbox::with_engines(made, engines).expect("a sandbox"));
