@@ -1,5 +1,6 @@
 //! Builds the helper: a small program of its own that holds no more than the standard library, linked so that
 //! it needs no loader. It is carried inside the host's program and started from memory.
+#![allow(clippy::disallowed_methods, reason = "a build script starts the compiler as cargo tells it to")]
 
 use std::path::PathBuf;
 use std::process::Command;

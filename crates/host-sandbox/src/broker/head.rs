@@ -69,7 +69,8 @@ pub(super) fn prepare(session: &Session, place: &Place, head: &[u8]) -> Result<R
     let &[method, target, "HTTP/1.1" | "HTTP/1.0"] = words.as_slice() else {
         return Err("the request's first line is not one of HTTP/1.1");
     };
-    if !target.starts_with('/') && !(method == "OPTIONS" && target == "*") {
+    let names_a_path = target.starts_with('/') || (method == "OPTIONS" && target == "*");
+    if !names_a_path {
         return Err("the request must name a path, not a whole address");
     }
     let mut request = Request {
