@@ -14,6 +14,9 @@ need_debian node nodejs npm
 export MONO_AGENT_TEST_SERVERS=${MONO_AGENT_TEST_SERVERS:-$root/target/test-servers}
 scripts/test-servers.sh
 need_venv "$root/target/model-venv" scripts/model-requirements.txt --no-deps
+need_venv "$root/target/embedding-venv" scripts/embedding-requirements.txt --no-deps
+WORDLLAMA_DIR=$(echo "$root"/target/embedding-venv/lib/python3*/site-packages/wordllama)
+export WORDLLAMA_DIR
 
 say "formatting"
 cargo fmt --all -- --check

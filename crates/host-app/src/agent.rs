@@ -10,6 +10,7 @@ pub(crate) use status::line_of;
 
 use crate::clock::SystemClock;
 use crate::desks::Desks;
+use crate::memory::AgentMemory;
 use crate::parts::models::ModelNote;
 use crate::parts::prompt::Texts;
 use crate::parts::servers::Servers;
@@ -30,7 +31,8 @@ use host_ports::model::ToolSpec;
 use host_ports::operator::OperatorDesk;
 use host_ports::sessions::SessionError;
 use host_run::{
-    Engine, EventSink, ImageInput, RunInput, RunOutcome, SessionHub, SurfaceError, Surfaces as _, TurnContext,
+    Completed, Engine, EventSink, ImageInput, RunInput, RunOutcome, SessionHub, SurfaceError, Surfaces as _,
+    TurnContext,
 };
 use host_sandbox::Sandbox;
 use host_store::{EventLog, Incarnation, PromptVault};
@@ -99,6 +101,7 @@ pub(crate) struct Inner {
     pub(crate) approvals: Arc<ApprovalRules>,
     pub(crate) call_deadline: Duration,
     pub(crate) servers: Option<Servers>,
+    pub(crate) memory: Arc<AgentMemory>,
     pub(crate) engine: Option<Engine>,
     pub(crate) hub: Arc<SessionHub>,
     pub(crate) incarnation: String,
@@ -215,8 +218,13 @@ impl Agent {
         };
         let _seat = people.desk.map(|desk| inner.desks.seat(self.desk_key(&exact), desk));
         let surfaces = Arc::new(TurnSurfaces::new(Arc::clone(inner), people.ask));
-        let context = self.context(&turn);
-        let outcome = engine.run(RunInput { context, cancel, events, ..RunInput::new(turn, surfaces) }).await;
+        let background = inner.memory.background(&turn, &cancel).await;
+        let context = TurnContext { background: background.into_iter().collect(), ..self.context(&turn) };
+        let completed: Arc<dyn Completed> = Arc::clone(&inner.memory) as _;
+        let input =
+            RunInput { context, cancel, events, completed: Some(completed), ..RunInput::new(turn, surfaces) };
+        let outcome = engine.run(input).await;
+        inner.memory.ended(&outcome.run);
         inner.active.fetch_sub(1, Ordering::Relaxed);
         outcome
     }
@@ -282,6 +290,7 @@ impl Agent {
             progress: ProgressSink::default(),
         };
         let mut settled = surface.call(request).await;
+        self.inner.memory.ended(&facts.run);
         let ended = Fact::RunSettled {
             ending: ending_of(&settled, &cancel),
             text: String::new(),
@@ -381,8 +390,9 @@ impl Agent {
         broken.map(|it| (it.name.clone(), it.why.clone())).collect()
     }
 
-    /// Puts the start of a host on record.
+    /// Puts the start of a host on record, and begins what goes on behind its turns.
     pub async fn started(&self) {
+        self.inner.memory.begin();
         let incarnation = self.inner.incarnation.clone();
         let version = env!("CARGO_PKG_VERSION").to_owned();
         self.note(Fact::HostStarted { incarnation, version }).await;
@@ -401,6 +411,7 @@ impl Agent {
 
     /// Ends everything that was started: servers, and the log in order.
     pub async fn close(&self) {
+        self.inner.memory.close().await;
         if let Some(servers) = &self.inner.servers {
             servers.pool.shutdown().await;
         }

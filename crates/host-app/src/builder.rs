@@ -3,6 +3,7 @@
 use crate::agent::{Agent, CALL_DEADLINE, Inner};
 use crate::clock::SystemClock;
 use crate::desks::Desks;
+use crate::memory::AgentMemory;
 use crate::parts::models::ModelNote;
 use crate::parts::prompt::Texts;
 use crate::parts::sources::AppTools;
@@ -199,6 +200,7 @@ impl AgentBuilder {
                 approvals: Arc::new(self.approvals),
                 call_deadline: CALL_DEADLINE,
                 servers: None,
+                memory: AgentMemory::none(),
                 engine: Some(engine),
                 hub,
                 incarnation,

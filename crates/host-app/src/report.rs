@@ -77,6 +77,7 @@ pub async fn validate(place: &Whereabouts) -> Report {
         let (tools, agent) = tools(&spec, loaded).await;
         sections.push(tools);
         sections.push(sandbox(&spec, agent.as_ref()).await);
+        sections.push(memory(agent.as_ref()).await);
         sections.push(runs(agent.as_ref()).await);
         sections.extend(secrets(&load_agent(place).findings));
         sections.extend(unbuilt(&spec));
@@ -231,6 +232,13 @@ async fn sandbox(spec: &AgentSpec, agent: Option<&Agent>) -> Section {
         section.say(SectionStatus::Waiting, format!("[WARN] {line}"));
     }
     section
+}
+
+async fn memory(agent: Option<&Agent>) -> Section {
+    match agent {
+        Some(agent) => agent.inner.memory.section().await,
+        None => Section::off("Memory", "not looked at, because the agent can't be opened"),
+    }
 }
 
 async fn runs(agent: Option<&Agent>) -> Section {

@@ -48,6 +48,11 @@ impl StateFolder {
         self.root.join("cache").join("mcp")
     }
 
+    /// Local models.
+    pub fn models(&self) -> PathBuf {
+        self.root.join("models")
+    }
+
     /// Private homes of servers.
     pub fn server_homes(&self) -> PathBuf {
         self.root.join("homes")

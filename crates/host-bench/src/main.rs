@@ -10,6 +10,7 @@
 mod files;
 mod gate;
 mod history;
+mod memory;
 mod process;
 mod row;
 mod sandbox;
@@ -49,9 +50,19 @@ const BENCHES: &[Bench] = &[
         about: "Grep, Glob, Read and Edit beside rg, fdfind and the raw operation",
         run: files::run,
     },
+    Bench {
+        name: "memory",
+        about: "long-term memory of 100,000 facts: rebuild, recall, Remember beside an fsync, resident memory",
+        run: memory::run,
+    },
 ];
 
 fn main() -> ExitCode {
+    let mut asked = std::env::args_os().skip(1);
+    if asked.next().is_some_and(|it| it == memory::CHILD) {
+        memory::child(std::path::Path::new(&asked.next().unwrap_or_default()));
+        return ExitCode::SUCCESS;
+    }
     let mut names: Vec<String> = std::env::args().skip(1).collect();
     let json = names.iter().any(|it| it == "--json");
     names.retain(|it| it != "--json");

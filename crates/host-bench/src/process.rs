@@ -36,6 +36,14 @@ fn agent(folder: &Path) {
     std::fs::write(folder.join("mono-agent.config.json"), config).expect("room");
 }
 
+/// A figure of this process's memory, in MB.
+pub fn own_memory(name: &str) -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with(name));
+    let kb = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
+    kb.map_or(f64::NAN, |kb| kb / 1024.0)
+}
+
 /// Peak resident memory of one run, in MB, as the kernel counts it for an ended child.
 fn peak_rss(mut command: Command) -> f64 {
     let out =

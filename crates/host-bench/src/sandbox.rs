@@ -1,5 +1,6 @@
 //! A command in its sandbox beside the raw operation, and what much output costs the host.
 
+use crate::process::own_memory;
 use crate::row::{Row, median};
 use host_ports::CancellationToken;
 use host_ports::commands::{CommandCode, CommandSpec, Commands, OutputRule};
@@ -70,21 +71,13 @@ async fn beside(sandbox: &Sandbox, peer: impl Fn() -> Command) -> (f64, f64) {
     (median(us), median(them))
 }
 
-/// A figure of this process's memory, in MB.
-fn memory(name: &str) -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with(name));
-    let kb = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
-    kb.map_or(f64::NAN, |kb| kb / 1024.0)
-}
-
 async fn growth(sandbox: &Sandbox) -> f64 {
     ours(sandbox, &["/usr/bin/true"]).await;
     // 5 = forget the peak so far.
     std::fs::write("/proc/self/clear_refs", "5").expect("our own memory");
-    let before = memory("VmRSS:");
+    let before = own_memory("VmRSS:");
     ours(sandbox, &["/usr/bin/head", "-c", &OUTPUT_BYTES.to_string(), "/dev/zero"]).await;
-    memory("VmHWM:") - before
+    own_memory("VmHWM:") - before
 }
 
 pub fn run() -> Vec<Row> {

@@ -30,12 +30,14 @@ enum Asked {
 }
 
 const UNBUILT: &[(&str, Asked, &str)] = &[
-    ("memory", Asked::Set, "memory"),
     (
         "artifacts.memoryRetention",
         Asked::Set,
         "a retention of its own for the memory's runs; the log's holds for them",
     ),
+    ("memory.consolidation.cron", Asked::Set, "another time for consolidation than every two hours"),
+    ("memory.operatorActions.enabled", Asked::On, "changing memories over the operator's endpoint"),
+    ("memory.supermemory.exposeMcpServer", Asked::On, "Supermemory's own MCP server"),
     ("continuations.enabled", Asked::Set, "continuations"),
     ("tools.continuationServers", Asked::Filled, "continuations of MCP servers"),
     ("processJobs.enabled", Asked::On, "background commands"),
@@ -64,7 +66,6 @@ const UNBUILT: &[(&str, Asked, &str)] = &[
 /// The sections of which no part is run yet, for the reference page.
 pub(crate) fn is_unbuilt_section(key: &str) -> bool {
     const WHOLE: &[&str] = &[
-        "memory",
         "continuations",
         "processJobs",
         "subagents",

@@ -148,5 +148,6 @@ fn what_is_read_and_not_run_is_listed() {
         ),
         ["webhook.enabled", "tui.enabled"]
     );
-    assert_eq!(paths(r#"  "memory": { "mode": "lite" }, "continuations": { "enabled": false }"#), ["memory"]);
+    let some = r#"  "memory": { "mode": "lite", "operatorActions": { "enabled": true } }, "continuations": { "enabled": false }"#;
+    assert_eq!(paths(some), ["memory.operatorActions.enabled"]);
 }

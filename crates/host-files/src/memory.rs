@@ -68,6 +68,12 @@ impl MemoryFolder {
         self.path.join(".index/memory.sqlite")
     }
 
+    /// Whether this user may write to it: a file system that is read-only makes a memory that is.
+    pub fn is_writable(&self) -> bool {
+        let access = rustix::fs::Access::WRITE_OK;
+        rustix::fs::accessat(&self.root, ".", access, AtFlags::EACCESS).is_ok()
+    }
+
     /// The folder of daily files; `None` = not there yet.
     fn daily(&self) -> Result<Option<OwnedFd>, NoteError> {
         match rustix::fs::openat(&self.root, "daily", FOLDER, Mode::empty()) {
@@ -165,6 +171,17 @@ impl NoteFiles for MemoryFolder {
         Ok(Box::new(Writer { folder: self, _lock: lock }))
     }
 
+    fn duty(&self, name: &str) -> Result<Option<Box<dyn std::any::Any + Send>>, NoteError> {
+        let flags = FILE | OFlags::RDWR | OFlags::CREATE;
+        let lock = rustix::fs::openat(&self.root, name, flags, Mode::from_raw_mode(0o600))
+            .map_err(|err| failed(name, err))?;
+        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Box::new(lock))),
+            Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(None),
+            Err(err) => Err(failed(name, err)),
+        }
+    }
+
     fn record(&self, name: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, NoteError> {
         records::read(self.root.as_fd(), name, bytes_max)
     }
@@ -175,6 +192,10 @@ impl NoteFiles for MemoryFolder {
 
     fn put_record(&self, name: &str, content: &[u8]) -> Result<(), NoteError> {
         records::write(self.root.as_fd(), name, content)
+    }
+
+    fn append_record(&self, name: &str, content: &[u8], bytes_max: u64) -> Result<(), NoteError> {
+        records::append(self.root.as_fd(), name, content, bytes_max)
     }
 
     fn remove_record(&self, name: &str) -> Result<(), NoteError> {

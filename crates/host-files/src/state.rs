@@ -125,6 +125,23 @@ pub fn write_atomic(path: &Path, content: &[u8], mode: u32) -> Result<(), StateE
     sync_folder(folder.as_fd()).map_err(|err| failed(err.into()))
 }
 
+/// Writes a file that must be a new one, and waits for the disk.
+///
+/// # Errors
+/// See [`StateError`]; `AlreadyExists` where there is anything of this name.
+pub fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), StateError> {
+    let failed = |source: io::Error| StateError::Io { path: path.to_owned(), source };
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened =
+        rustix::fs::open(path, flags, Mode::from_raw_mode(mode)).map_err(|err| failed(err.into()))?;
+    let mut file = File::from(opened);
+    let written = file.write_all(content).and_then(|()| file.sync_all());
+    written.map_err(|err| {
+        let _ = rustix::fs::unlink(path);
+        failed(err)
+    })
+}
+
 /// Makes a folder (and those above it) that its owner alone may enter; an existing one of this user's is
 /// closed to others.
 ///

@@ -6,6 +6,7 @@ mod contract;
 mod prompt;
 
 use crate::bullet::{self, Bullet, Kind, Status, instant};
+use crate::graph::{Entity, is_clean};
 use crate::intake::{FailureCategory, Waiting};
 use crate::store::WRITE_WAIT;
 use crate::{MemoryStore, SourceName, normal, parse, render};
@@ -19,6 +20,8 @@ use std::time::Duration;
 
 /// The longest answer of the model in characters (A3.10).
 const ANSWER_CHARS_MAX: usize = 262_144;
+/// The lock of who takes notes.
+const DUTY: &str = ".capture.lock";
 /// From which score a known fact is close.
 const CLOSE: f32 = 0.45;
 /// How many known facts are shown for one new one.
@@ -61,8 +64,10 @@ struct PlannedFact {
     text: String,
     kind: String,
     salience: f32,
-    refs: Vec<String>,
+    entities: Vec<Entity>,
     supersedes: Option<String>,
+    /// A line that somebody stated, which this one refines: it stays as it is (A4.13).
+    refines: Option<String>,
 }
 
 impl Capture {
@@ -75,9 +80,17 @@ impl Capture {
     /// time has passed.
     pub async fn step(&self) -> CaptureStep {
         let store = self.store.clone();
-        let next = tokio::task::spawn_blocking(move || store.next_due()).await;
+        let next = tokio::task::spawn_blocking(move || {
+            // One process at a time: two would ask the model for the same turn.
+            let duty = store.files().duty(DUTY)?;
+            Ok::<_, crate::IntakeError>(match duty {
+                Some(duty) => store.next_due()?.map(|next| (next, duty)),
+                None => None,
+            })
+        })
+        .await;
         let Ok(Ok(next)) = next else { return CaptureStep::Failed(FailureCategory::Processing) };
-        let Some(mut waiting) = next else { return CaptureStep::Idle };
+        let Some((mut waiting, _duty)) = next else { return CaptureStep::Idle };
         let done = self.note(&mut waiting).await;
         let store = self.store.clone();
         let settled = tokio::task::spawn_blocking(move || match done {
@@ -118,7 +131,10 @@ impl Capture {
             self.ask(prompt::EXTRACT, prompt::turn(&waiting.turn, &at, self.config.focus.as_deref())).await?;
         let mut extracted = contract::extracted(&answer).map_err(|_| FailureCategory::ModelOutput)?;
         for it in &extracted {
-            if self.store.parts.refusal.check(&it.text).is_err() || it.text.contains(bullet::DELIMITER) {
+            let refusal = &self.store.parts.refusal;
+            let dirty =
+                refusal.check(&it.text).is_err() || !it.entities.iter().all(|it| is_clean(it, refusal));
+            if dirty || it.text.contains(bullet::DELIMITER) {
                 return Err(FailureCategory::ModelOutput);
             }
         }
@@ -171,7 +187,12 @@ impl Capture {
                     {
                         return Err(FailureCategory::ModelOutput);
                     }
-                    (fact.text, fact.supersedes) = (text, Some(target));
+                    fact.text = text;
+                    if is_stated(&target) {
+                        fact.refines = Some(target);
+                    } else {
+                        fact.supersedes = Some(target);
+                    }
                 }
             }
             plan.push(fact);
@@ -208,14 +229,20 @@ impl Capture {
     }
 }
 
+/// Whether a line was written by `Remember`: what somebody stated is never rewritten by a model.
+fn is_stated(id: &str) -> bool {
+    id.starts_with("RM-") || id.starts_with("J-")
+}
+
 fn planned(intake: &str, n: usize, fact: Extracted) -> PlannedFact {
     PlannedFact {
         id: format!("C-{intake}-{n:02}"),
         text: fact.text,
         kind: fact.kind,
         salience: fact.salience,
-        refs: fact.entities,
+        entities: fact.entities,
         supersedes: None,
+        refines: None,
     }
 }
 
@@ -243,9 +270,10 @@ impl MemoryStore {
             {
                 let mut bullet = Bullet::note(fact.id.clone(), fact.text.clone(), admitted_ms);
                 bullet.salience = fact.salience;
-                bullet.refs = fact.refs.clone();
+                bullet.refs = fact.entities.iter().map(|it| it.id.clone()).collect();
                 bullet.refs.push(format!("kind:{}", fact.kind));
                 bullet.refs.extend(fact.supersedes.iter().map(|id| format!("supersedes:{id}")));
+                bullet.refs.extend(fact.refines.iter().map(|id| format!("refines:{id}")));
                 bullet.kind = Kind::Note;
                 let record = render(&bullet).map_err(|_| ())?;
                 writer.append(&source, &record).map_err(|_| ())?;
@@ -254,6 +282,8 @@ impl MemoryStore {
                 self.set_status(writer.as_mut(), target, Status::Invalidated)?;
             }
         }
+        let entities: Vec<Entity> = plan.iter().flat_map(|it| it.entities.iter().cloned()).collect();
+        self.note_entities(&entities, admitted_ms).map_err(|_| ())?;
         crate::sync::sync(self.files(), self.index()).map_err(|_| ())
     }
 

@@ -2,12 +2,14 @@
 
 mod breaker;
 mod known;
+mod package;
 mod remote;
 mod table;
 mod tokenizer;
 
 pub use breaker::{Breaker, BreakerConfig};
 pub use known::{KnownFile, LOCAL_MODEL, LocalModel};
+pub use package::unpacked;
 pub use remote::{RemoteConfig, RemoteEmbedder, RemoteKind};
 pub use table::{StaticTable, TableError};
 
@@ -51,6 +53,9 @@ pub enum EmbedError {
     /// The answer is not what was asked for.
     #[error("the embedder's answer can't be used: {0}")]
     Answer(&'static str),
+    /// The local model's files are not there.
+    #[error("the local model is not installed")]
+    NotInstalled,
     /// It failed too often and rests.
     #[error("embedding_circuit_open")]
     Open,

@@ -164,6 +164,12 @@ pub trait NoteFiles: Send + Sync {
     /// [`NoteError::Busy`] after `wait`; [`NoteError::Fenced`].
     fn lock(&self, wait: Duration, mend: bool) -> Result<Box<dyn NoteWriter + '_>, NoteError>;
 
+    /// Takes a duty that one process has at a time, given back when dropped; `None` = another one has it.
+    ///
+    /// # Errors
+    /// See [`NoteError`].
+    fn duty(&self, name: &str) -> Result<Option<Box<dyn std::any::Any + Send>>, NoteError>;
+
     /// A file of the store's own, such as `.capture-intake/pending/x.json`; `None` = not there.
     ///
     /// # Errors
@@ -181,6 +187,12 @@ pub trait NoteFiles: Send + Sync {
     /// # Errors
     /// See [`NoteError`]; then the old one stands.
     fn put_record(&self, name: &str, content: &[u8]) -> Result<(), NoteError>;
+
+    /// Adds to the end of a file of the store's own, which is made where it isn't there, and waits for the disk.
+    ///
+    /// # Errors
+    /// See [`NoteError`]; [`NoteError::TooLarge`] where it would have more than `bytes_max` bytes.
+    fn append_record(&self, name: &str, content: &[u8], bytes_max: u64) -> Result<(), NoteError>;
 
     /// Removes one; nothing there is no error.
     ///

@@ -95,6 +95,13 @@ pub enum ForgetError {
     PutBack(String),
 }
 
+impl ForgetError {
+    /// Whether an earlier application broke off, and [`MemoryStore::forget_resume`] is due.
+    pub fn is_fenced(&self) -> bool {
+        matches!(self, ForgetError::Sync(SyncError::Notes(NoteError::Fenced)))
+    }
+}
+
 impl From<NoteError> for ForgetError {
     fn from(err: NoteError) -> Self {
         ForgetError::Sync(err.into())

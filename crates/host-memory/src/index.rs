@@ -115,6 +115,12 @@ pub trait Index: Send + Sync {
     /// See [`IndexError`].
     fn update(&self, updates: &[SourceUpdate], gone: &[SourceName]) -> Result<(), IndexError>;
 
+    /// Takes very many sources into an index that has none, as they come, all or nothing.
+    ///
+    /// # Errors
+    /// See [`IndexError`].
+    fn fill(&self, updates: &mut dyn Iterator<Item = SourceUpdate>) -> Result<(), IndexError>;
+
     /// Empties it. Vectors stay where their words and their model do.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //! and delimited where it is put in (`host_run::Background`).
 
 use crate::MemoryStore;
-use host_ports::memory::{OMITTED, Recall as _};
+use host_ports::memory::OMITTED;
 use host_run::Background;
 
 /// The bounds of a block (A8.3, A8.5).
@@ -18,7 +18,7 @@ impl MemoryStore {
     /// that the host verified as the owner's (A8.6). `bytes_max` is `memory.maxBytes`.
     pub async fn background(&self, said: &str, bytes_max: usize) -> Option<Background> {
         let query = host_vocab::text::prefix(said, host_ports::memory::QUERY_BYTES_MAX);
-        let recalled = self.recall(query, LINES_MAX * 2).await.ok()?;
+        let recalled = self.look_up(query, LINES_MAX * 2, false).await.ok()?;
         // Words alone are too weak a reason (A8.6).
         if recalled.degraded.is_some() || self.parts.embedder.is_none() {
             return None;

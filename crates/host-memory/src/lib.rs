@@ -8,11 +8,14 @@
 //!
 //! Read `bullet.rs` next (the format), then `store.rs`.
 
+mod audit;
 mod bullet;
 mod capture;
+mod consolidate;
 mod embed;
 mod files;
 mod forget;
+mod graph;
 mod index;
 mod inject;
 mod intake;
@@ -31,9 +34,10 @@ mod upkeep;
 
 pub use bullet::{Bullet, BulletError, Kind, Parsed, Status, parse, render};
 pub use capture::{Capture, CaptureConfig, CaptureStep};
+pub use consolidate::Consolidated;
 pub use embed::{
     Breaker, BreakerConfig, CosineScale, EmbedError, Embedder, KnownFile, LOCAL_MODEL, LocalModel, Purpose,
-    RemoteConfig, RemoteEmbedder, RemoteKind, StaticTable, TableError,
+    RemoteConfig, RemoteEmbedder, RemoteKind, StaticTable, TableError, unpacked,
 };
 pub use files::{Appended, FENCE, Fingerprint, Listed, NoteError, NoteFiles, NoteWriter, SourceName};
 pub use forget::{ForgetError, ForgetPlan, Forgotten};
@@ -51,4 +55,4 @@ pub use store::{MemoryStore, StoreParts, Tier};
 pub use supermemory::{Supermemory, SupermemoryConfig};
 pub use sync::SyncError;
 pub use terms::{Terms, terms};
-pub use upkeep::Upkeep;
+pub use upkeep::{Notes, Upkeep};

@@ -6,6 +6,9 @@ use crate::{IndexCounts, MemoryStore, SourceName, VectorIdentity};
 use host_ports::memory::Hit;
 use serde::Serialize;
 
+/// The most facts of a day that are shown.
+const DAY_FACTS_MAX: usize = 1000;
+
 /// How a memory is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -55,8 +58,16 @@ pub struct DayNotes {
     pub date: String,
     /// Its file.
     pub source: String,
-    /// The facts, in the order of the file; unsafe texts are left out by a marker.
+    /// The facts, in the order of the file, at most 1,000; unsafe texts are left out by a marker.
     pub facts: Vec<Hit>,
+    /// How many more there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: usize,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What a rebuild did.
@@ -141,7 +152,7 @@ impl MemoryStore {
         let today = crate::bullet::instant(self.parts.clock.now_ms())[..10].to_owned();
         match self.show(&today) {
             Err(MaintenanceError::NoNotes(date)) => {
-                Ok(DayNotes { source: format!("daily/{date}.md"), date, facts: Vec::new() })
+                Ok(DayNotes { source: format!("daily/{date}.md"), date, facts: Vec::new(), left_out: 0 })
             }
             done => done,
         }
@@ -157,13 +168,15 @@ impl MemoryStore {
         let listed = self.files().list()?.into_iter().find(|it| it.name.date() == date);
         let name = listed.ok_or_else(|| MaintenanceError::NoNotes(date.to_owned()))?.name;
         let (text, _) = self.files().read(&name)?;
-        let rows = crate::parse(&text).0.into_iter().map(|it| crate::FactRow {
+        let found = crate::parse(&text).0;
+        let left_out = found.len().saturating_sub(DAY_FACTS_MAX);
+        let rows = found.into_iter().take(DAY_FACTS_MAX).map(|it| crate::FactRow {
             row: 0,
             bullet: it.bullet,
             source: name.clone(),
         });
         let facts = rows.map(|row| self.hit(row, 1.0)).collect();
-        Ok(DayNotes { date: date.to_owned(), source: name.to_string(), facts })
+        Ok(DayNotes { date: date.to_owned(), source: name.to_string(), facts, left_out })
     }
 
     /// The newest live facts.

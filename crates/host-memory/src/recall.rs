@@ -5,23 +5,31 @@ use crate::rank::{self, QueryVector};
 use crate::refusal::unsafe_characters;
 use crate::store::Freshness;
 use crate::sync::SyncError;
-use crate::{Embedder, FactRow, MemoryStore, Purpose, Status};
+use crate::{EmbedError, Embedder, FactRow, MemoryStore, Purpose, Status, Tier};
 use host_ports::BoxFuture;
 use host_ports::memory::{Hit, OMITTED, QUERY_BYTES_MAX, Recall, RecallError, Recalled};
 
 /// How many texts go to an embedder at once.
 const EMBED_BATCH: usize = 32;
+/// How many facts one step away are added at most.
+const STEPS_HITS_MAX: usize = 3;
 /// How many facts without a vector are looked up at once.
 const MISSING_AT_ONCE: usize = 4096;
 
 impl Recall for MemoryStore {
     fn recall<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Result<Recalled, RecallError>> {
-        Box::pin(self.look_up(query, limit))
+        Box::pin(self.look_up(query, limit, self.tier() == Tier::Bujo))
     }
 }
 
 impl MemoryStore {
-    async fn look_up(&self, query: &str, limit: usize) -> Result<Recalled, RecallError> {
+    /// Looks facts up; with `steps`, also those that are one step away in the graph.
+    pub(crate) async fn look_up(
+        &self,
+        query: &str,
+        limit: usize,
+        steps: bool,
+    ) -> Result<Recalled, RecallError> {
         if query.len() > QUERY_BYTES_MAX {
             return Err(RecallError::TooLong);
         }
@@ -30,8 +38,14 @@ impl MemoryStore {
         }
         let (vector, no_vector) = self.query_vector(query).await;
         let (store, query) = (self.clone(), query.to_owned());
-        let done =
-            tokio::task::spawn_blocking(move || store.recall_now(&query, vector.as_deref(), limit)).await;
+        let done = tokio::task::spawn_blocking(move || {
+            let (mut hits, freshness) = store.recall_now(&query, vector.as_deref(), limit)?;
+            if steps && !hits.is_empty() {
+                store.add_one_step(&query, &mut hits, limit)?;
+            }
+            Ok::<_, SyncError>((hits, freshness))
+        })
+        .await;
         let (hits, freshness) = done
             .map_err(|_| RecallError::Unavailable { why: "the host is stopping" })?
             .map_err(|err| RecallError::Unavailable { why: reason(&err) })?;
@@ -54,8 +68,40 @@ impl MemoryStore {
         }
         match embedder.embed(&[query.to_owned()], Purpose::Query).await {
             Ok(mut vectors) if vectors.len() == 1 => (vectors.pop(), None),
-            _ => (None, Some("by words alone: the embedder can't be reached")),
+            Err(EmbedError::NotInstalled) => (
+                None,
+                Some("by words alone: the local model is not installed (mono-agent memory embedder install)"),
+            ),
+            Err(EmbedError::Answer(_)) | Ok(_) => (
+                None,
+                Some("by words alone: the embedder's answer can't be used (mono-agent validate says why)"),
+            ),
+            Err(_) => (None, Some("by words alone: the embedder can't be reached")),
         }
+    }
+
+    /// Adds what is one step away from the hits, under all of them.
+    fn add_one_step(&self, query: &str, hits: &mut Vec<Hit>, limit: usize) -> Result<(), SyncError> {
+        let room = limit.saturating_sub(hits.len()).min(STEPS_HITS_MAX);
+        if room == 0 {
+            return Ok(());
+        }
+        let mut direct = Vec::new();
+        for hit in hits.iter() {
+            direct.extend(self.index().by_id(&hit.id)?);
+        }
+        let weakest = hits.iter().map(|hit| hit.score).fold(1.0, f32::min);
+        let found = self.one_step(query, &direct, room)?;
+        let found = found.into_iter().map(|row| (row, weakest * 0.5)).collect();
+        let more = self.settle(found)?;
+        hits.extend(more.into_iter().map(|(row, score)| self.hit(row, score)));
+        Ok(())
+    }
+
+    /// Asks the embedder for one vector; `None` where there is no embedder.
+    pub async fn try_embedder(&self) -> Option<Result<(), EmbedError>> {
+        let embedder = self.parts.embedder.as_ref()?;
+        Some(embedder.embed(&["a test".to_owned()], Purpose::Query).await.map(|_| ()))
     }
 
     /// The facts that fit, on this thread.

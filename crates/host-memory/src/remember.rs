@@ -60,8 +60,18 @@ impl MemoryStore {
         if !self.is_writable() {
             return Err(RememberError::Unsupported);
         }
+        let Some(text) = self.summary(turn) else { return Ok(None) };
+        match self.parts.refusal.check(&text) {
+            Ok(()) => self.store_text(normal(&text)).map(Some),
+            Err(Refused::Secret) => Err(RememberError::Secret),
+            Err(Refused::Unsafe(what)) => Err(RememberError::Unsafe { what }),
+        }
+    }
+
+    /// A completed turn in one line without secrets; `None` where there is nothing to note.
+    pub(crate) fn summary(&self, turn: &CompletedTurn) -> Option<String> {
         if host_run::is_silent(&turn.answer) || turn.answer.trim().is_empty() {
-            return Ok(None);
+            return None;
         }
         let said = match turn.speaker {
             Speaker::Trigger => String::new(),
@@ -71,12 +81,7 @@ impl MemoryStore {
         let asked = if said.trim().is_empty() { label } else { format!("{label}: {said}") };
         let text = format!("{asked} · Assistant: {}", one_line(&turn.answer, SUMMARY_CHARS_MAX));
         let text = normal(&self.parts.refusal.scrubbed(&text)).replace(DELIMITER, "<!-- mem");
-        let text: String = text.chars().filter(|c| !is_unsafe(*c)).collect();
-        match self.parts.refusal.check(&text) {
-            Ok(()) => self.store_text(normal(&text)).map(Some),
-            Err(Refused::Secret) => Err(RememberError::Secret),
-            Err(Refused::Unsafe(what)) => Err(RememberError::Unsafe { what }),
-        }
+        Some(text.chars().filter(|c| !is_unsafe(*c)).collect())
     }
 
     /// Stores words that passed every check.

@@ -1,5 +1,6 @@
 //! Bringing the index up to the notes. Only who holds the lock of writers does it.
 
+use crate::graph::{entity_term, is_entity};
 use crate::{
     Fact, Fingerprint, Index, IndexError, IndexedSource, Listed, NoteError, NoteFiles, Parsed, SourceName,
     SourceUpdate, parse, terms,
@@ -8,6 +9,9 @@ use std::collections::BTreeMap;
 
 /// After how many facts a transaction ends.
 const BATCH_FACTS: usize = 50_000;
+/// Up to how many sources are read on the same thread, and how many a reader is ahead.
+const FEW: usize = 8;
+const AHEAD: usize = 64;
 
 /// Why the index is not up to the notes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,6 +29,8 @@ pub enum SyncError {
 pub(crate) struct Behind {
     changed: Vec<(Listed, Option<IndexedSource>)>,
     gone: Vec<SourceName>,
+    /// Whether the index has no source at all.
+    empty: bool,
 }
 
 impl Behind {
@@ -38,7 +44,7 @@ pub(crate) fn behind(files: &dyn NoteFiles, index: &dyn Index) -> Result<Behind,
     let listed = files.list()?;
     let mut known: BTreeMap<SourceName, IndexedSource> =
         index.sources()?.into_iter().map(|it| (it.name.clone(), it)).collect();
-    let mut behind = Behind::default();
+    let mut behind = Behind { empty: known.is_empty(), ..Behind::default() };
     for source in listed {
         let had = known.remove(&source.name);
         if had.as_ref().is_none_or(|had| had.fingerprint != source.fingerprint) {
@@ -52,35 +58,75 @@ pub(crate) fn behind(files: &dyn NoteFiles, index: &dyn Index) -> Result<Behind,
 /// Reads what has changed into the index. A source that can't be read doesn't keep the others out; its fault is
 /// given back in the end, since then not all of the notes are known.
 pub(crate) fn sync(files: &dyn NoteFiles, index: &dyn Index) -> Result<(), SyncError> {
-    let behind = behind(files, index)?;
-    let mut batch = Vec::new();
-    let mut facts = 0;
-    let mut fault = None;
-    let mut gone = behind.gone;
-    for (listed, had) in behind.changed {
-        let update = match files.read(&listed.name) {
-            Ok((text, fingerprint)) => update_of(&listed.name, &text, fingerprint, had),
-            Err(NoteError::Missing { .. }) => {
-                gone.push(listed.name);
-                continue;
-            }
-            Err(err) => {
-                fault = fault.or(Some(err));
-                continue;
-            }
-        };
-        facts += update.facts.len();
-        batch.push(update);
-        if facts >= BATCH_FACTS {
-            index.update(&batch, &[])?;
-            batch.clear();
-            facts = 0;
+    let Behind { changed, gone, empty } = behind(files, index)?;
+    let mut taking = Taking { index, batch: Vec::new(), facts: 0, gone, fault: None };
+    let read = |(listed, had): (Listed, Option<IndexedSource>)| {
+        let read = files.read(&listed.name);
+        (read.map(|(text, fingerprint)| update_of(&listed.name, &text, fingerprint, had)), listed.name)
+    };
+    if changed.len() <= FEW || !empty {
+        for (update, name) in changed.into_iter().map(read) {
+            taking.take(update, name)?;
         }
+        return taking.end();
     }
-    if !batch.is_empty() || !gone.is_empty() {
-        index.update(&batch, &gone)?;
+    // Many: one thread reads while this one writes, each a bounded number of sources ahead.
+    std::thread::scope(|scope| {
+        let (send, receive) = std::sync::mpsc::sync_channel(AHEAD);
+        scope.spawn(move || {
+            for read in changed.into_iter().map(read) {
+                if send.send(read).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut fault = None;
+        let mut updates = receive.into_iter().filter_map(|(update, _)| match update {
+            Ok(update) => Some(update),
+            Err(NoteError::Missing { .. }) => None,
+            Err(err) => {
+                fault = fault.take().or(Some(err));
+                None
+            }
+        });
+        index.fill(&mut updates)?;
+        drop(updates);
+        fault.map_or(Ok(()), |err| Err(err.into()))
+    })
+}
+
+/// What was read on its way into the index.
+struct Taking<'a> {
+    index: &'a dyn Index,
+    batch: Vec<SourceUpdate>,
+    facts: usize,
+    gone: Vec<SourceName>,
+    fault: Option<NoteError>,
+}
+
+impl Taking<'_> {
+    fn take(&mut self, update: Result<SourceUpdate, NoteError>, name: SourceName) -> Result<(), IndexError> {
+        match update {
+            Ok(update) => {
+                self.facts += update.facts.len();
+                self.batch.push(update);
+            }
+            Err(NoteError::Missing { .. }) => self.gone.push(name),
+            Err(err) => self.fault = self.fault.take().or(Some(err)),
+        }
+        if self.facts >= BATCH_FACTS {
+            self.index.update(&std::mem::take(&mut self.batch), &[])?;
+            self.facts = 0;
+        }
+        Ok(())
     }
-    fault.map_or(Ok(()), |err| Err(err.into()))
+
+    fn end(self) -> Result<(), SyncError> {
+        if !self.batch.is_empty() || !self.gone.is_empty() {
+            self.index.update(&self.batch, &self.gone)?;
+        }
+        self.fault.map_or(Ok(()), |err| Err(err.into()))
+    }
 }
 
 /// What is new in a source: its end alone, where its beginning is as it was.
@@ -113,7 +159,12 @@ fn update_of(
 }
 
 pub(crate) fn fact(bullet: crate::Bullet) -> Fact {
-    Fact { terms: terms(&bullet.text).joined(), bullet }
+    let mut words = terms(&bullet.text).joined();
+    for id in bullet.refs.iter().filter(|it| is_entity(it)) {
+        words.push(' ');
+        words.push_str(&entity_term(id));
+    }
+    Fact { terms: words, bullet }
 }
 
 pub(crate) const SUM_START: u64 = 0xcbf2_9ce4_8422_2325;

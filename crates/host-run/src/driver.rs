@@ -10,6 +10,7 @@ use crate::event::{EventSink, RunEvent};
 use crate::lent::Surfaces;
 use crate::outcome::RunOutcome;
 use crate::sessions::SessionHub;
+use host_ports::BoxFuture;
 use host_ports::CancellationToken;
 use host_ports::model::{Effort, Model};
 use host_turn::{Ending, FailureKind, Reply, Turn, Usage};
@@ -48,6 +49,18 @@ pub enum EngineError {
     NoRoute,
 }
 
+/// What is done with a turn that came to a good end, before anybody is told that it is over: admission to
+/// long-term memory. A run that stands alone, failed or was cancelled never gets here.
+pub trait Completed: Send + Sync {
+    /// Does it. What is given back is a code for the log and a line for people: it did not work, and the
+    /// answer stands all the same.
+    fn completed<'a>(
+        &'a self,
+        turn: &'a Turn,
+        outcome: &'a RunOutcome,
+    ) -> BoxFuture<'a, Option<(&'static str, String)>>;
+}
+
 /// One turn for the engine.
 pub struct RunInput {
     /// The run's id, where the caller must know it beforehand; else a fresh one.
@@ -65,6 +78,8 @@ pub struct RunInput {
     /// Whether it runs inside another run's place, as a child run does: it doesn't wait for a free run, and it
     /// stands alone.
     pub nested: bool,
+    /// What is done with it at its good end.
+    pub completed: Option<Arc<dyn Completed>>,
 }
 
 impl RunInput {
@@ -78,6 +93,7 @@ impl RunInput {
             cancel: CancellationToken::new(),
             events: EventSink::default(),
             nested: false,
+            completed: None,
         }
     }
 }

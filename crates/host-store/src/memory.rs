@@ -11,6 +11,7 @@ mod vectors;
 
 use crate::held::Held;
 use crate::{connection, folder};
+use facts::CommonWords;
 use host_memory::{
     FactRow, Index, IndexCounts, IndexError, IndexedSource, SourceName, SourceUpdate, VectorIdentity,
 };
@@ -30,6 +31,7 @@ struct Open {
     conn: Connection,
     inode: u64,
     vectors: VectorCache,
+    common: CommonWords,
     /// After the connection, so that it is let go of last.
     _held: Held,
 }
@@ -70,7 +72,7 @@ impl MemoryIndex {
     fn open_file(&self) -> rusqlite::Result<Open> {
         let (conn, held) = tables::open(&self.path)?;
         let inode = std::fs::metadata(&self.path).map_or(0, |it| it.ino());
-        Ok(Open { conn, inode, vectors: VectorCache::default(), _held: held })
+        Ok(Open { conn, inode, vectors: VectorCache::default(), common: CommonWords::default(), _held: held })
     }
 }
 
@@ -127,9 +129,20 @@ impl Index for MemoryIndex {
         self.with(|open| transaction(&open.conn, || facts::update(&open.conn, updates, gone)))
     }
 
+    fn fill(&self, updates: &mut dyn Iterator<Item = SourceUpdate>) -> Result<(), IndexError> {
+        let mut begun = false;
+        self.with(|open| {
+            // What came once can't come again: a file that is damaged in between is the next attempt's.
+            if std::mem::replace(&mut begun, true) {
+                return Err(rusqlite::Error::InvalidQuery);
+            }
+            transaction(&open.conn, || facts::fill(&open.conn, updates))
+        })
+    }
+
     fn clear(&self) -> Result<(), IndexError> {
         self.with(|open| {
-            open.vectors = VectorCache::default();
+            (open.vectors, open.common) = (VectorCache::default(), CommonWords::default());
             tables::clear(&open.conn)
         })
     }
@@ -143,7 +156,7 @@ impl Index for MemoryIndex {
     }
 
     fn frequencies(&self, terms: &[String]) -> Result<(Vec<u64>, u64), IndexError> {
-        self.with(|open| facts::frequencies(&open.conn, terms))
+        self.with(|open| facts::frequencies(&open.conn, &mut open.common, terms))
     }
 
     fn matching(&self, all_of: &[String], limit: usize) -> Result<Vec<i64>, IndexError> {

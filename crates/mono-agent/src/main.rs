@@ -69,6 +69,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Runs { verb } => on_threads(commands::runs::run(place, verb)),
         Command::Sessions { verb } => on_threads(commands::sessions::run(place, verb)),
         Command::Audit(audit) => commands::audit::run(place, &audit),
+        Command::Memory(memory) => on_threads(commands::memory::run(place, &memory)),
         Command::Sandbox(sandbox) => on_threads(commands::sandbox::run(place, &sandbox)),
     }
 }

@@ -16,6 +16,8 @@ mod story {
     mod history;
     mod hosts;
     mod machine_forms;
+    mod memory;
+    mod memory_models;
     mod policy;
     mod providers;
     mod servers;

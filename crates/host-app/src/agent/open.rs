@@ -4,6 +4,7 @@ use super::{Agent, CALL_DEADLINE, Home, Inner};
 use crate::clock::SystemClock;
 use crate::desks::Desks;
 use crate::digest::digest;
+use crate::memory::{AgentMemory, MemoryParts};
 use crate::parts::governance::Governance;
 use crate::parts::models;
 use crate::parts::prompt::Texts;
@@ -13,6 +14,7 @@ use crate::parts::store::Store;
 use crate::parts::web;
 use crate::parts::{history, sandbox};
 use crate::state::StateFolder;
+use host_config::environment::Environment;
 use host_config::{AgentSpec, Loaded};
 use host_files::{AgentFiles, KeptFolder};
 use host_mcp::Refresh;
@@ -20,6 +22,7 @@ use host_net::{NetHttp, NetSettings};
 use host_ports::clock::Clock as _;
 use host_ports::http::Http;
 use host_ports::kept::KeptOutput;
+use host_redact::Redactor;
 use host_run::SessionHub;
 use host_sandbox::Sandbox;
 use host_surface::{Offer, ToolSource};
@@ -110,12 +113,14 @@ impl Agent {
             app.push(Offer::ready(ReadSkill::new(skills)));
         }
         sources.push(Arc::new(AppTools::new(app)));
+        let desks = Arc::new(Desks::default());
+        let memory = memory(&spec, &env, &state, &http, store.recorder.redactor(), &desks).map_err(one)?;
+        sources.push(Arc::clone(&memory) as _);
         let misnamed = governance.misnamed(&spec, &sources).await;
         if !misnamed.is_empty() {
             return Err(OpenError(misnamed));
         }
         sources.extend(servers.sources());
-        let desks = Arc::new(Desks::default());
         let hub = Arc::new(SessionHub::new(
             models::sessions(&spec),
             Arc::clone(&store.vault) as _,
@@ -138,6 +143,7 @@ impl Agent {
             approvals: Arc::new(governance.approvals),
             call_deadline: CALL_DEADLINE,
             servers: Some(servers),
+            memory,
             engine,
             hub,
             incarnation,
@@ -162,6 +168,19 @@ impl Agent {
         };
         Ok(Agent { inner: Arc::new(inner) })
     }
+}
+
+/// The agent's memory, with the model that takes its notes.
+fn memory(
+    spec: &AgentSpec,
+    env: &Environment,
+    state: &StateFolder,
+    http: &Arc<dyn Http>,
+    redactor: &Arc<Redactor>,
+    desks: &Arc<Desks>,
+) -> Result<Arc<AgentMemory>, Diagnostic> {
+    let notes = models::of_memory(spec, env, http, desks)?;
+    AgentMemory::open(&MemoryParts { spec, env, state, http, redactor }, notes)
 }
 
 /// The built-in tools, over the agent's files and its sandbox.

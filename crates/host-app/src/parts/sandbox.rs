@@ -144,12 +144,19 @@ pub(crate) fn sandbox(
             tmpdir: text("TMPDIR"),
         },
         state: Some(state.root().to_owned()),
-        hidden: vec![state.artifacts().to_owned()],
+        hidden: private(spec, state),
         keep,
         egress: Arc::new(TraceEgress),
         broker: broker(spec, env)?,
     })
     .map_err(|error| Diagnostic::new(Kind::Config, Code::new("sandbox_policy"), error.to_string()))
+}
+
+/// What lies outside the state folder and is the host's own all the same: artifacts, and the notes of memory, which
+/// no tool but memory's own may change (A2.1).
+fn private(spec: &AgentSpec, state: &StateFolder) -> Vec<PathBuf> {
+    let memory = spec.memory.iter().map(|it| it.path.clone());
+    [state.artifacts().to_owned()].into_iter().chain(memory).collect()
 }
 
 /// What the file tools may reach: the sandbox's roots, and more of them while it is off.
@@ -168,7 +175,7 @@ pub(crate) fn files(spec: &AgentSpec, state: &StateFolder, named: &[PathBuf]) ->
             .collect(),
         write_roots: more(&spec.sandbox.writable_roots, &spec.tools.filesystem.writable_roots),
         deny_write: deny_write(spec, named),
-        private: vec![state.root().to_owned(), state.artifacts().to_owned()],
+        private: [state.root().to_owned()].into_iter().chain(private(spec, state)).collect(),
         aliases: Vec::new(),
     }
 }

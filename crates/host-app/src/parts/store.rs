@@ -60,7 +60,13 @@ pub(crate) fn redactor(spec: &AgentSpec, env: &Environment) -> Redactor {
         &spec.channels.slack.bot_token,
         &spec.channels.slack.app_token,
     ];
-    let all: Vec<Secret> = providers.chain(servers).chain(channels.into_iter().flatten()).cloned().collect();
+    let memory = spec.memory.iter().flat_map(|it| [&it.embeddings.api_key, &it.supermemory.api_key]);
+    let all: Vec<Secret> = providers
+        .chain(servers)
+        .chain(memory.flatten())
+        .chain(channels.into_iter().flatten())
+        .cloned()
+        .collect();
     let brokered = spec.credentials.broker.iter().filter_map(|it| env.get(&it.env)).cloned().map(Secret::new);
     let from_env = env.iter().map(|(name, value)| (name.clone(), value.clone()));
     Redactor::from_environment(from_env).with_more(all.into_iter().chain(brokered))

@@ -87,7 +87,7 @@ const MEMORY: &[Field] = &[
     field("memory.llm.timeoutMs", Int(1000, 600_000), "How long one request may take.")
         .int(60_000)
         .env("MONO_AGENT_MEMORY_LLM_TIMEOUT_MS"),
-    field("memory.llm.trace", Bool, "Whether such runs leave artifacts.")
+    field("memory.llm.trace", Bool, "Accepted; such calls leave no artifacts here.")
         .on(true)
         .env("MONO_AGENT_MEMORY_LLM_TRACE"),
     field("memory.supermemory.baseUrl", Url, "Where Supermemory is.")

@@ -100,3 +100,32 @@ pub(super) fn remove(root: BorrowedFd<'_>, name: &str) -> Result<(), NoteError> 
         Err(err) => Err(failed(name, err)),
     }
 }
+
+pub(super) fn append(
+    root: BorrowedFd<'_>,
+    name: &str,
+    content: &[u8],
+    bytes_max: u64,
+) -> Result<(), NoteError> {
+    let parts = parts(name)?;
+    let (last, folders) = parts.split_last().expect("split gives at least one part");
+    let folder = walk(root, folders, true)?.ok_or_else(|| NoteError::Missing { name: name.to_owned() })?;
+    let flags = FILE | OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+    let opened = rustix::fs::openat(&folder, *last, flags, Mode::from_raw_mode(0o600))
+        .map_err(|err| failed(name, err))?;
+    let stat = rustix::fs::fstat(&opened).map_err(|err| failed(name, err))?;
+    if !is_ours(&stat) || stat.st_nlink > 1 {
+        return Err(NoteError::Unsafe { name: name.to_owned() });
+    }
+    let before = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
+    if before.saturating_add(content.len() as u64) > bytes_max {
+        return Err(NoteError::TooLarge { name: name.to_owned(), bytes_max });
+    }
+    let mut file = File::from(opened);
+    let written = file.write_all(content).and_then(|()| file.sync_all());
+    if let Err(err) = written {
+        let _ = rustix::fs::ftruncate(&file, before);
+        return Err(failed(name, Errno::from_io_error(&err).unwrap_or(Errno::IO)));
+    }
+    if before == 0 { sync_folder(folder.as_fd()).map_err(|err| failed(name, err)) } else { Ok(()) }
+}

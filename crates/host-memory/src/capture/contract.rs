@@ -16,7 +16,7 @@ pub(super) struct Extracted {
     pub(super) text: String,
     pub(super) kind: String,
     pub(super) salience: f32,
-    pub(super) entities: Vec<String>,
+    pub(super) entities: Vec<crate::graph::Entity>,
 }
 
 /// What to do with one sentence.
@@ -96,7 +96,7 @@ pub(super) fn extracted(answer: &str) -> Result<Vec<Extracted>, &'static str> {
     Ok(out)
 }
 
-fn entity(entity: Entity) -> Result<String, &'static str> {
+fn entity(entity: Entity) -> Result<crate::graph::Entity, &'static str> {
     let Entity { id, name, kind } = entity;
     let kebab = |word: &str| {
         !word.is_empty()
@@ -108,7 +108,7 @@ fn entity(entity: Entity) -> Result<String, &'static str> {
     let fits = id.strip_prefix(&kind).and_then(|it| it.strip_prefix(':')).is_some_and(kebab);
     let named = !name.trim().is_empty() && name.chars().count() <= TEXT_CHARS_MAX;
     if typed && fits && named && id.len() <= ENTITY_ID_CHARS_MAX {
-        Ok(id)
+        Ok(crate::graph::Entity { id, name: normal(&name) })
     } else {
         Err("an entity breaks the rule")
     }
@@ -146,7 +146,10 @@ mod tests {
     fn a_good_answer() {
         let memories = extracted(GOOD).unwrap();
         assert_eq!(memories[0].text, "Ada likes tea");
-        assert_eq!(memories[0].entities, ["person:ada-king"]);
+        assert_eq!(
+            (memories[0].entities[0].id.as_str(), memories[0].entities[0].name.as_str()),
+            ("person:ada-king", "Ada King")
+        );
         assert_eq!(extracted(" {\"memories\":[]} "), Ok(Vec::new()));
         let long = GOOD.replace("Ada  likes tea", &"x".repeat(300));
         assert_eq!(extracted(&long).unwrap()[0].text.len(), 160);

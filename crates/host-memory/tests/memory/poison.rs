@@ -2,7 +2,8 @@
 
 use crate::fixture::World;
 use host_memory::{
-    Admission, Capture, CaptureConfig, CaptureStep, CompletedTurn, FailureCategory, IntakeError, Speaker,
+    Admission, Capture, CaptureConfig, CaptureStep, CompletedTurn, FailureCategory, IntakeError, Notes,
+    Speaker,
 };
 use host_ports::memory::OMITTED;
 use host_ports::model::{FinishReason, Model, ModelError, ModelEvent, ModelInfo, ModelRequest};
@@ -220,8 +221,10 @@ async fn bad_answers_and_outages_are_tried_again_and_given_up_in_the_end() {
 #[tokio::test]
 async fn a_change_replaces_and_a_repetition_does_nothing() {
     let it = World::new();
-    it.store.remember_now("Ada lives in Lyon").unwrap();
-    let id = format!("RM-{}", host_memory::content_hash("Ada lives in Lyon"));
+    it.store.admit(&turn("run-0", "I live in Lyon", "Noted.")).unwrap();
+    let lyon = TEA.replace("Ada likes tea", "Ada lives in Lyon");
+    assert_eq!(capture(&it, Says::new(&[&lyon])).step().await, CaptureStep::Noted(1));
+    let id = it.store.top(1).unwrap()[0].id.clone();
     it.store.admit(&turn("run-1", "I moved", "Noted.")).unwrap();
     let moved = TEA.replace("Ada likes tea", "Ada lives in Nice");
     let supersede = format!(
@@ -238,6 +241,68 @@ async fn a_change_replaces_and_a_repetition_does_nothing() {
     let noop = format!(r#"{{"actions":[{{"index":0,"action":"NOOP","target":"{known}"}}]}}"#);
     assert_eq!(capture(&it, Says::new(&[&moved, &noop])).step().await, CaptureStep::Noted(0));
     assert_eq!(it.facts().len(), 2);
+}
+
+// A4.13: what somebody stated is not rewritten by a model; the refinement stands beside it.
+#[tokio::test]
+async fn a_stated_fact_is_refined_and_never_rewritten() {
+    let it = World::new();
+    it.store.remember_now("Ada lives in Lyon").unwrap();
+    let id = format!("RM-{}", host_memory::content_hash("Ada lives in Lyon"));
+    it.store.admit(&turn("run-1", "I moved", "Noted.")).unwrap();
+    let moved = TEA.replace("Ada likes tea", "Ada lives in Nice");
+    let supersede = format!(
+        r#"{{"actions":[{{"index":0,"action":"SUPERSEDE","target":"{id}","text":"Ada lives in Nice since 2026-09-03"}}]}}"#
+    );
+    assert_eq!(capture(&it, Says::new(&[&moved, &supersede])).step().await, CaptureStep::Noted(1));
+    assert_eq!(it.facts(), ["Ada lives in Lyon", "Ada lives in Nice since 2026-09-03"]);
+    assert_eq!(it.store.rebuild().unwrap().index.invalidated, 0);
+    assert!(it.text("daily/2026-09-03.md").contains(&format!("refines:{id}")));
+}
+
+// A11: one step along the graph, in an asked recall alone; and the page of entities.
+#[tokio::test]
+async fn a_recall_goes_one_step_along_the_graph() {
+    let it = World::of(host_memory::Tier::Bujo, None);
+    let entity = r#"[{"id":"project:heron","name":"Heron","type":"project"}]"#;
+    let fact =
+        |text: &str| format!(r#"{{"text":"{text}","kind":"fact","salience":0.5,"entities":{entity}}}"#);
+    let answer = format!(
+        r#"{{"memories":[{},{}]}}"#,
+        fact("Heron is written in Rust"),
+        fact("The budget was cut in half by the board")
+    );
+    it.store.admit(&turn("run-1", "Heron", "Noted.")).unwrap();
+    assert_eq!(capture(&it, Says::new(&[&answer])).step().await, CaptureStep::Noted(2));
+    let both = ["Heron is written in Rust", "The budget was cut in half by the board"];
+    assert_eq!(it.recalled("what is Heron written in").await, both);
+    assert!(it.recalled("zeppelin").await.is_empty());
+    assert!(it.text("graph.jsonl").contains(r#""name":"Heron""#));
+    assert_eq!(it.store.rebuild().unwrap().index.live, 2);
+    assert_eq!(it.recalled("what is Heron written in").await, both);
+    let done = it.store.consolidate().unwrap();
+    assert_eq!((done.facts, done.groups, done.duplicate_groups), (2, 1, 0));
+    assert!(it.text("index.md").contains("## Heron (project:heron): 2 facts"));
+    assert_eq!(it.text("future-log.md"), "# Future log\n");
+}
+
+// T10-07: a name or an id can carry a secret as well as a sentence can.
+#[tokio::test]
+async fn an_entity_carries_no_secret() {
+    for entity in [
+        r#"{"id":"person:ada","name":"password: hunter2","type":"person"}"#,
+        r#"{"id":"concept:tr0ub4dor","name":"x","type":"concept"}"#,
+        r#"{"id":"person:ada","name":"Ada\u202e","type":"person"}"#,
+    ] {
+        let it = World::new();
+        it.store.admit(&turn("run-1", "hello", "Noted.")).unwrap();
+        let answer = format!(
+            r#"{{"memories":[{{"text":"Ada likes tea","kind":"fact","salience":0.5,"entities":[{entity}]}}]}}"#
+        );
+        let step = capture(&it, Says::new(&[&answer])).step().await;
+        assert_eq!(step, CaptureStep::Failed(FailureCategory::ModelOutput), "{entity}");
+        assert!(it.facts().is_empty());
+    }
 }
 
 // REM-6: two phases, a backup, and a way back.
@@ -299,7 +364,7 @@ fn a_fence_blocks_writers() {
 async fn upkeep_works_until_it_is_told_to_stop() {
     let it = crate::labelled::with_concepts();
     it.store.admit(&turn("run-1", "I like tea", "Noted.")).unwrap();
-    let upkeep = host_memory::Upkeep::new(it.store.clone(), Some(capture(&it, Says::new(&[TEA]))));
+    let upkeep = host_memory::Upkeep::new(it.store.clone(), Notes::ByModel(capture(&it, Says::new(&[TEA]))));
     let (waker, cancel) = (upkeep.waker(), host_ports::CancellationToken::new());
     let stop = cancel.clone();
     let running = tokio::spawn(async move { upkeep.run(stop).await });

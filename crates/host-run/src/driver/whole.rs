@@ -38,13 +38,22 @@ pub(super) async fn run(
     let began = parts.hub.recorder.clock().instant();
     let events = input.events.clone();
     let conversation = input.turn.conversation.clone();
-    let outcome = match admitted(&parts, &input, &cancel).await {
+    let alone = input.nested || isolated(&parts, &input.turn);
+    let completed = input.completed.clone().filter(|_| !alone).map(|it| (it, input.turn.clone()));
+    let mut outcome = match admitted(&parts, &input, &cancel).await {
         Ok(place) => in_place(&parts, input, run, cancel, place, began).await,
         Err(ending) => {
             let duration_ms = elapsed_ms(&parts, began);
             not_begun(run, conversation, ending, duration_ms)
         }
     };
+    if let Some((completed, turn)) = completed.filter(|_| outcome.ending == Ending::Succeeded)
+        && let Some((code, message)) = completed.completed(&turn, &outcome).await
+    {
+        let scope = Scope::of_run(&outcome.conversation, &outcome.run);
+        parts.hub.backlog.later(scope, Fact::Warning { code: code.into(), message: message.clone() });
+        outcome.reply.notices.push(message);
+    }
     events.send(settled_event(&outcome));
     outcome
 }

@@ -6,9 +6,13 @@ use host_memory::{
 };
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use sha2::{Digest as _, Sha256};
+use std::collections::HashMap;
 
 /// From how many facts on the indexes are made afterwards.
 const MANY: usize = 2000;
+/// How many bytes of words full text keeps before it writes a part: FTS5's own figure, and one for very many facts.
+const WORDS_BYTES: i64 = 1024 * 1024;
+const WORDS_BYTES_MANY: i64 = 32 * 1024 * 1024;
 const COLUMNS: &str = "facts.row, sources.name, facts.kind, facts.status, facts.salience, facts.insight, \
                        facts.id, facts.created, facts.refs, facts.due, facts.text";
 
@@ -70,6 +74,23 @@ pub(super) fn update(
     if many {
         tables::with_indexes(conn)?;
     }
+    conn.prepare_cached("UPDATE meta SET value = value + ?1 WHERE name = 'live'")?.execute([live])?;
+    Ok(())
+}
+
+/// Takes sources into tables that are empty: without indexes, and with room for the words of all of them.
+pub(super) fn fill(
+    conn: &Connection,
+    updates: &mut dyn Iterator<Item = SourceUpdate>,
+) -> rusqlite::Result<()> {
+    tables::without_indexes(conn)?;
+    tables::words_in_memory(conn, WORDS_BYTES_MANY)?;
+    let mut live = 0;
+    for update in updates {
+        live += take_in(conn, &update, false)?;
+    }
+    tables::words_in_memory(conn, WORDS_BYTES)?;
+    tables::with_indexes(conn)?;
     conn.prepare_cached("UPDATE meta SET value = value + ?1 WHERE name = 'live'")?.execute([live])?;
     Ok(())
 }
@@ -218,16 +239,57 @@ pub(super) fn newest(conn: &Connection, limit: usize) -> rusqlite::Result<Vec<Fa
     found.filter_map(Result::transpose).collect()
 }
 
-pub(super) fn frequencies(conn: &Connection, terms: &[String]) -> rusqlite::Result<(Vec<u64>, u64)> {
-    let mut find = conn.prepare_cached("SELECT doc FROM vocabulary WHERE term = ?1")?;
-    let counts = terms
-        .iter()
-        .map(|term| find.query_row([term], |row| row.get(0)).optional().map(Option::unwrap_or_default))
-        .collect::<rusqlite::Result<_>>()?;
+/// How often common words are, as it was when it was last counted: counting reads every fact that has the word.
+#[derive(Default)]
+pub(super) struct CommonWords(HashMap<String, (u64, u64)>);
+
+/// From how many facts on a word is common, and how many of them are known at most.
+const COMMON: i64 = 2000;
+const COMMON_MAX: usize = 4096;
+
+impl CommonWords {
+    /// The count of a common word. It is counted anew once the memory has grown or shrunk by a tenth.
+    fn count(&mut self, conn: &Connection, term: &str, live: u64) -> rusqlite::Result<u64> {
+        if let Some((count, then)) = self.0.get(term)
+            && live.abs_diff(*then) * 10 <= *then
+        {
+            return Ok(*count);
+        }
+        let mut find = conn.prepare_cached("SELECT doc FROM vocabulary WHERE term = ?1")?;
+        let count: u64 = find.query_row([term], |row| row.get(0)).optional()?.unwrap_or_default();
+        if self.0.len() >= COMMON_MAX {
+            self.0.clear();
+        }
+        self.0.insert(term.to_owned(), (count, live));
+        Ok(count)
+    }
+}
+
+pub(super) fn frequencies(
+    conn: &Connection,
+    common: &mut CommonWords,
+    terms: &[String],
+) -> rusqlite::Result<(Vec<u64>, u64)> {
     let live = conn
         .prepare_cached("SELECT value FROM meta WHERE name = 'live'")?
         .query_row([], |row| row.get::<_, i64>(0))?;
-    Ok((counts, live.max(0).cast_unsigned()))
+    let live = live.max(0).cast_unsigned();
+    let mut few =
+        conn.prepare_cached("SELECT count(*) FROM (SELECT rowid FROM words WHERE words MATCH ?1 LIMIT ?2)")?;
+    let mut counts = Vec::with_capacity(terms.len());
+    for term in terms {
+        let Some(pattern) = pattern(std::slice::from_ref(term)) else {
+            counts.push(0);
+            continue;
+        };
+        let count: i64 = few.query_row(params![pattern, COMMON], |row| row.get(0))?;
+        counts.push(if count < COMMON {
+            count.max(0).cast_unsigned()
+        } else {
+            common.count(conn, term, live)?
+        });
+    }
+    Ok((counts, live))
 }
 
 pub(super) fn matching(conn: &Connection, all_of: &[String], limit: usize) -> rusqlite::Result<Vec<i64>> {

@@ -92,6 +92,11 @@ pub(super) fn with_indexes(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute_batch(INDEXES)
 }
 
+/// Says how many bytes of words full text keeps before it writes a part.
+pub(super) fn words_in_memory(conn: &Connection, bytes: i64) -> rusqlite::Result<()> {
+    conn.execute("INSERT INTO words(words, rank) VALUES('hashsize', ?1)", [bytes]).map(|_| ())
+}
+
 /// Empties everything but the vectors.
 pub(super) fn clear(conn: &Connection) -> rusqlite::Result<()> {
     super::transaction(conn, || {

@@ -59,6 +59,12 @@ fn small(vector: &[f32]) -> Option<(f32, Vec<i8>)> {
     Some((largest / length / 127.0, numbers))
 }
 
+/// The same for a query: numbers that were widened once, so that the scan doesn't do it for each fact.
+fn wide(vector: &[f32]) -> Option<(f32, Vec<i16>)> {
+    let (scale, numbers) = small(vector)?;
+    Some((scale, numbers.into_iter().map(i16::from).collect()))
+}
+
 /// All vectors in a row, read once and then only what is new.
 #[derive(Default)]
 pub(super) struct VectorCache {
@@ -105,7 +111,7 @@ impl VectorCache {
         vector: &[f32],
         limit: usize,
     ) -> rusqlite::Result<Vec<(i64, f32)>> {
-        let Some((scale, query)) = small(vector).filter(|_| vector.len() == self.dim && self.dim > 0) else {
+        let Some((scale, query)) = wide(vector).filter(|_| vector.len() == self.dim && self.dim > 0) else {
             return Ok(Vec::new());
         };
         let mut scored: Vec<(f32, u32)> = self
@@ -141,7 +147,7 @@ impl VectorCache {
         vector: &[f32],
         rows: &[i64],
     ) -> rusqlite::Result<Vec<(i64, f32)>> {
-        let Some((scale, query)) = small(vector).filter(|_| vector.len() == self.dim && self.dim > 0) else {
+        let Some((scale, query)) = wide(vector).filter(|_| vector.len() == self.dim && self.dim > 0) else {
             return Ok(Vec::new());
         };
         let mut find = conn.prepare_cached("SELECT text_sum FROM facts WHERE row = ?1")?;
@@ -158,6 +164,6 @@ impl VectorCache {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a cosine needs no more")]
-fn dot(a: &[i8], b: &[i8]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum::<i32>() as f32
+fn dot(query: &[i16], own: &[i8]) -> f32 {
+    query.iter().zip(own).map(|(a, b)| i32::from(*a) * i32::from(i16::from(*b))).sum::<i32>() as f32
 }

@@ -10,6 +10,7 @@ pub mod host;
 pub mod init;
 pub mod logs;
 pub mod mcp;
+pub mod memory;
 pub mod run;
 pub mod runs;
 pub mod sandbox;

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 /// A server that answers each path with a fixed response, until the test ends.
-fn endpoint(answer: fn(&str, &str) -> String) -> String {
+pub(super) fn endpoint(answer: fn(&str, &str) -> String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -41,14 +41,14 @@ fn serve(mut stream: TcpStream, answer: fn(&str, &str) -> String) {
     let _ = stream.write_all(answer(&path, &String::from_utf8_lossy(&body)).as_bytes());
 }
 
-fn http(status: &str, kind: &str, body: &str) -> String {
+pub(super) fn http(status: &str, kind: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
         body.len()
     )
 }
 
-fn stream_of(pieces: &[serde_json::Value], done: bool) -> String {
+pub(super) fn stream_of(pieces: &[serde_json::Value], done: bool) -> String {
     let mut body: String = pieces.iter().map(|piece| format!("data: {piece}\n\n")).collect();
     if done {
         body.push_str("data: [DONE]\n\n");
@@ -56,7 +56,7 @@ fn stream_of(pieces: &[serde_json::Value], done: bool) -> String {
     http("200 OK", "text/event-stream", &body)
 }
 
-fn delta(delta: serde_json::Value, finish: serde_json::Value) -> serde_json::Value {
+pub(super) fn delta(delta: serde_json::Value, finish: serde_json::Value) -> serde_json::Value {
     json!({"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
 }
 
