@@ -226,6 +226,12 @@ pub trait NoteWriter {
     /// See [`NoteError`]; then the folder is removed.
     fn backup(&mut self, stamp: &str) -> Result<String, NoteError>;
 
+    /// Removes all but the newest backups: they hold what was to be forgotten.
+    ///
+    /// # Errors
+    /// See [`NoteError`].
+    fn prune_backups(&mut self, keep: usize) -> Result<(), NoteError>;
+
     /// Puts the sources of a backup in the place of those that are there.
     ///
     /// # Errors

@@ -11,6 +11,8 @@ use crate::{MemoryStore, NoteError, NoteWriter, Status, content_hash, parse};
 use serde::{Deserialize, Serialize};
 
 const IDS_MAX: usize = 32;
+/// How many backups stay (A16.7).
+const BACKUPS_MAX: usize = 3;
 const APPLIED: &str = ".forget/applied.json";
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 
@@ -191,6 +193,9 @@ impl MemoryStore {
             return Err(ForgetError::PutBack(err.to_string()));
         }
         self.files().remove_record(FENCE)?;
+        if let Err(err) = writer.prune_backups(BACKUPS_MAX) {
+            tracing::warn!(error = %err, "older backups of the notes could not be removed");
+        }
         Ok(Forgotten { forgotten: plan.ids.len(), backup })
     }
 

@@ -210,6 +210,22 @@ impl MemoryStore {
         })
     }
 
+    /// The sources that can't be read, with the reason. While there is one, nothing new is stored: not all of the
+    /// notes are known (REM-3).
+    ///
+    /// # Errors
+    /// See [`MaintenanceError`].
+    pub fn unreadable(&self) -> Result<Vec<(String, String)>, MaintenanceError> {
+        let behind = sync::behind(self.files(), self.index())?;
+        let names = behind.changed().map(|listed| listed.name.clone());
+        Ok(names
+            .filter_map(|name| {
+                let error = self.files().read(&name).err()?;
+                Some((name.to_string(), error.to_string()))
+            })
+            .collect())
+    }
+
     /// The health of the store, without network and model. It repairs nothing.
     pub fn audit(&self) -> Health {
         let mut issues = Vec::new();
@@ -217,7 +233,9 @@ impl MemoryStore {
         let mut counts = HealthCounts::default();
         match sync::behind(self.files(), self.index()) {
             Ok(behind) if behind.is_empty() => {}
-            Ok(_) => issues.push("canonical_mismatch"),
+            // What can't be read stays behind for good; the rest catches up by itself.
+            Ok(_) if self.unreadable().is_ok_and(|it| it.is_empty()) => issues.push("canonical_mismatch"),
+            Ok(_) => issues.push("canonical_invalid"),
             Err(SyncError::Notes(_)) => issues.push("canonical_invalid"),
             Err(SyncError::Index(_)) => {
                 unknown = true;

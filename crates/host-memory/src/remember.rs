@@ -257,9 +257,13 @@ fn not_stored(err: &NoteError) -> RememberError {
             NoteError::Busy => "another process is writing to this memory",
             NoteError::Fenced => "an operator's change to this memory is not finished",
             NoteError::NoSpace => "no space is left on the disk",
-            NoteError::Unsafe { .. } => "a file of the memory is not a plain file of this user's own",
-            NoteError::TooLarge { .. } => "a file of the memory is too large",
-            NoteError::NotText { .. } => "a file of the memory is no text",
+            NoteError::Unsafe { .. } => {
+                "a file of the notes is not a plain file of this user's own (mono-agent memory audit names it)"
+            }
+            NoteError::TooLarge { .. } => {
+                "a file of the notes is too large (mono-agent memory audit names it)"
+            }
+            NoteError::NotText { .. } => "a file of the notes is no text (mono-agent memory audit names it)",
             NoteError::Missing { .. } | NoteError::Io { .. } | NoteError::Uncertain { .. } => {
                 "the memory could not be read or written"
             }

@@ -34,6 +34,11 @@ pub(crate) struct Behind {
 }
 
 impl Behind {
+    /// The sources that are new or another.
+    pub(crate) fn changed(&self) -> impl Iterator<Item = &Listed> {
+        self.changed.iter().map(|(listed, _)| listed)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.changed.is_empty() && self.gone.is_empty()
     }

@@ -165,6 +165,14 @@ impl MemoryOffice {
         Ok(Some(self.store("audit")?.audit()))
     }
 
+    /// The files of the notes that can't be read, with the reason.
+    ///
+    /// # Errors
+    /// See [`OfficeError`].
+    pub fn unreadable(&self) -> Result<Vec<(String, String)>, OfficeError> {
+        Ok(self.store("audit")?.unreadable()?)
+    }
+
     /// `rebuild`: the index, then every vector. The second part says why it could not make them all.
     ///
     /// # Errors

@@ -45,11 +45,10 @@ impl AgentMemory {
                 let why = "no memory is configured; set memory.mode";
                 [RECALL, JOURNAL, REMEMBER].map(|name| lacks(name, why)).into()
             }
-            Kept::Broken(fault) => {
-                let why = format!("memory can't be used: {}", fault.message);
-                [RECALL, JOURNAL, REMEMBER]
-                    .map(|name| Offer::withheld(name, WithheldBy::Source, why.clone()))
-                    .into()
+            // The model may be told this; where the folder is, `validate` says.
+            Kept::Broken(_) => {
+                let why = "the folder of memory.path can't be used (mono-agent validate says why)";
+                [RECALL, JOURNAL, REMEMBER].map(|name| Offer::withheld(name, WithheldBy::Source, why)).into()
             }
             Kept::There(store) => vec![
                 self.recall(Arc::clone(store) as _),

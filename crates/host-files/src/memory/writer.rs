@@ -89,6 +89,25 @@ impl NoteWriter for Writer<'_> {
         }
     }
 
+    fn prune_backups(&mut self, keep: usize) -> Result<(), NoteError> {
+        let failed = |err: std::io::Error| io("the backups", &err);
+        let Some(above) = self.folder.path.parent() else { return Ok(()) };
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(above).map_err(failed)?.flatten() {
+            if let Some(name) = entry.file_name().to_str()
+                && self.backup_path(name).is_ok()
+            {
+                names.push(name.to_owned());
+            }
+        }
+        // Their names begin with their time.
+        names.sort_unstable();
+        for name in names.iter().take(names.len().saturating_sub(keep)) {
+            std::fs::remove_dir_all(above.join(name)).map_err(failed)?;
+        }
+        Ok(())
+    }
+
     fn restore(&mut self, backup: &str) -> Result<(), NoteError> {
         let copy = MemoryFolder::open_existing(&self.backup_path(backup)?)?;
         for listed in copy.list()? {

@@ -31,9 +31,9 @@ pub async fn run(place: &Place, verb: &Memory) -> Result<ExitCode, Failure> {
         Memory::Audit { strict } => audit(&office, *strict)?,
         Memory::Inspect { id } => inspect(&office, id.as_deref())?,
         Memory::Retry { id } => {
-            let done = value(&office.retry(id.as_deref()).map_err(failure)?);
-            let text = format!("{} may be tried now", turns(&done["retried"]));
-            (done, text, true)
+            let done = office.retry(id.as_deref()).map_err(failure)?;
+            let count = usize::try_from(done.retried).unwrap_or(usize::MAX);
+            (value(&done), format!("{} may be tried now", count_of(count, "turn")), true)
         }
         Memory::Resolve { id, reason } => {
             office.resolve(id, reason).map_err(failure)?;
@@ -126,11 +126,8 @@ fn forget_failure(error: &host_app::ForgetError, text: String) -> Diagnostic {
     found
 }
 
-fn turns(count: &Value) -> String {
-    match count.as_u64() {
-        Some(1) => "1 turn".to_owned(),
-        count => format!("{} turns", count.unwrap_or(0)),
-    }
+fn count_of(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// Facts as lines, each with its id, so that one can be forgotten.
@@ -209,6 +206,9 @@ fn audit(office: &MemoryOffice, strict: bool) -> Result<Answer, Failure> {
     for issue in &health.issues {
         let _infallible = writeln!(text, "- {issue}: {}", advice(issue));
     }
+    for (file, why) in office.unreadable().unwrap_or_default().into_iter().take(100) {
+        let _infallible = writeln!(text, "  {file}: {why}");
+    }
     Ok((value(&health), text, well))
 }
 
@@ -218,7 +218,9 @@ fn advice(issue: &str) -> &'static str {
         "canonical_mismatch" => {
             "the index is behind the notes; the next recall brings it up, or `memory rebuild`"
         }
-        "canonical_invalid" => "a file of the notes can't be read; look at memory.path",
+        "canonical_invalid" => {
+            "nothing new is stored while a file of the notes can't be read; mend it or move it away"
+        }
         "database_unavailable" | "sqlite_integrity_failed" | "fts_mismatch" | "orphaned_rows" => {
             "the index is damaged; `memory rebuild` makes it anew from the notes"
         }
@@ -277,8 +279,8 @@ fn forget(office: &MemoryOffice, verb: &Forget) -> Result<Answer, Failure> {
             let answer =
                 json!({"plan": plan, "ids": made.ids.len(), "reason": made.reason, "changed": false});
             let text = format!(
-                "a plan for {} facts is in {}; nothing has changed. To do it, stop the agent and run\n  mono-agent memory forget apply --plan {}",
-                made.ids.len(),
+                "a plan for {} is in {}; nothing has changed. To do it, stop the agent and run\n  mono-agent memory forget apply --plan {}",
+                count_of(made.ids.len(), "fact"),
                 plan.display(),
                 plan.display()
             );
@@ -288,8 +290,8 @@ fn forget(office: &MemoryOffice, verb: &Forget) -> Result<Answer, Failure> {
             let (done, backup) = office.forget_apply(plan).map_err(failure)?;
             let answer = json!({"forgotten": done.forgotten, "backup": backup});
             let text = format!(
-                "{} facts are forgotten. The notes as they were are in\n  {}\nwhere `mono-agent memory forget restore --backup` finds them as long as nothing changes",
-                done.forgotten,
+                "forgotten: {}. The notes as they were are in\n  {}\nwhere `mono-agent memory forget restore --backup` finds them as long as nothing changes",
+                count_of(done.forgotten, "fact"),
                 backup.display()
             );
             Ok((answer, text, true))

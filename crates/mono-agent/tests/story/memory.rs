@@ -273,6 +273,24 @@ fn forgetting_and_the_way_back() {
     assert_eq!(forget(&["resume"]).ends(0).json()["putBack"], false);
 }
 
+// REM-3: while not all of the notes can be read nothing is stored, and the operator is told which file it is.
+#[test]
+fn an_unreadable_file_of_the_notes_is_named_and_closes_the_way_in() {
+    let agent = plain();
+    agent.call("Remember", json!({"text": "Ada likes tea"}));
+    let bad = agent.path().join(".mono-agent/memory/daily/2020-01-02.md");
+    std::fs::write(&bad, b"\xff\xfe- odd\n").unwrap();
+    assert_eq!(agent.call("Remember", json!({"text": "Bob likes gin"}))["code"], "not_stored");
+    // What can be read is recalled all the same.
+    let found = agent.run(&["memory", "search", "tea", "--json"]).ends(0).json();
+    assert_eq!(found["hits"][0]["text"], "Ada likes tea");
+    let audit = agent.run(&["memory", "audit", "--strict", "--json"]).ends(1).json();
+    assert_eq!((&audit["status"], &audit["issues"]), (&json!("unhealthy"), &json!(["canonical_invalid"])));
+    assert!(agent.run(&["memory", "audit"]).ends(0).stdout.contains("daily/2020-01-02.md"));
+    std::fs::remove_file(bad).unwrap();
+    assert_eq!(agent.call("Remember", json!({"text": "Bob likes gin"}))["settled"], "done");
+}
+
 // CLI-1: one object each, also for errors, and the documented exit codes.
 #[test]
 fn the_verbs_answer_with_one_object() {
