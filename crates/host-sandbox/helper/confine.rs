@@ -1,4 +1,4 @@
-//! What is laid on the command just before it starts: bounds, Landlock, the system-call filters. All of it was
+//! What is laid on the command just before it starts: bounds, Landlock, the system-call filter. All of it was
 //! built by the host; only system calls are left here.
 
 use crate::system;
@@ -10,7 +10,7 @@ pub(crate) fn apply(order: &Order) -> io::Result<()> {
     for (resource, most) in &order.rlimits {
         system::lower_limit(*resource as i32, *most)?;
     }
-    if order.powerless || order.ruleset || !order.filters.is_empty() {
+    if order.powerless || order.ruleset || !order.filter.is_empty() {
         system::no_new_privileges()?;
     }
     if order.powerless {
@@ -20,5 +20,5 @@ pub(crate) fn apply(order: &Order) -> io::Result<()> {
         system::landlock(RULESET)?;
     }
     system::close_on_exec()?;
-    order.filters.iter().try_for_each(|program| system::filter(program))
+    if order.filter.is_empty() { Ok(()) } else { system::filter(&order.filter) }
 }

@@ -114,6 +114,7 @@ fn run(inner: &Inner, spec: CommandSpec, stop: &OwnedFd) -> CommandOutcome {
     let mut capture = Capture::new(spec.output, keep);
     let deadline = begun + spec.timeout;
     let collected = collect(&mut started.tree, &spec.stdin, deadline, stop, &mut capture);
+    started.after.tree_is_over(collected.clean);
     let guarded = std::mem::take(&mut started.after.guarded);
     let violations = started.after.protected.finish(&quarantine);
     let captured = capture.finish();

@@ -6,6 +6,7 @@ use crate::forker::{self, Forked};
 use crate::identity::Become;
 use crate::policy::Limits;
 use crate::ruleset::{self, FileGrants};
+use crate::slot::Slot;
 use crate::wire::{self, Order, Role};
 use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::MemfdFlags;
@@ -161,7 +162,7 @@ enum End {
 }
 
 /// Starts a plan.
-pub(crate) fn launch(plan: Plan) -> Result<Tree, LaunchError> {
+pub(crate) fn launch(plan: Plan, slot: Option<&mut Slot>) -> Result<Tree, LaunchError> {
     let mut handed = Handed::default();
     let stdin = handed.pipe(wire::STDIN, End::Reading)?;
     let stdout = handed.pipe(wire::STDOUT, End::Writing)?;
@@ -173,10 +174,11 @@ pub(crate) fn launch(plan: Plan) -> Result<Tree, LaunchError> {
         // Fewer turns for much output; where the kernel refuses, the usual size does.
         let _ = rustix::pipe::fcntl_setpipe_size(roomy, 1 << 18);
     }
-    let ruleset = match (&plan.files, plan.scoped) {
-        (Some(grants), _) => Some(grants.ruleset().map_err(LaunchError::Confine)?),
-        (None, true) => ruleset::scopes_only().map_err(LaunchError::Confine)?,
-        (None, false) => None,
+    let ruleset = match (&plan.files, slot) {
+        (Some(grants), Some(slot)) => Some(slot.ruleset(grants).map_err(LaunchError::Confine)?),
+        (Some(grants), None) => Some(grants.ruleset().map_err(LaunchError::Confine)?),
+        (None, _) if plan.scoped => ruleset::scopes_only().map_err(LaunchError::Confine)?,
+        (None, _) => None,
     };
     let forward = match plan.forward {
         Some(_) => {
@@ -187,7 +189,7 @@ pub(crate) fn launch(plan: Plan) -> Result<Tree, LaunchError> {
         }
         None => None,
     };
-    let order = order(&plan, ruleset.is_some()).map_err(LaunchError::Confine)?;
+    let order = order(&plan, ruleset.is_some());
     handed.0.extend(ruleset.map(|ruleset| (wire::RULESET, ruleset)));
     handed.give(wire::ORDER, memory_file("order", &order.encode())?);
     let mut all: Vec<(i32, BorrowedFd<'_>)> = Vec::new();
@@ -212,8 +214,8 @@ pub(crate) fn launch(plan: Plan) -> Result<Tree, LaunchError> {
     })
 }
 
-/// What the helper is told. The error is a sentence.
-fn order(plan: &Plan, ruleset: bool) -> Result<Order, String> {
+/// What the helper is told.
+fn order(plan: &Plan, ruleset: bool) -> Order {
     let bytes = |text: &String| text.as_bytes().to_vec();
     let (role, wrap) = match &plan.wrap {
         Wrap::Bare => (Role::Subreaper, Vec::new()),
@@ -225,7 +227,7 @@ fn order(plan: &Plan, ruleset: bool) -> Result<Order, String> {
             (Role::Init, [program].into_iter().chain(rest.map(|word| word.as_bytes().to_vec())).collect())
         }
     };
-    Ok(Order {
+    Order {
         role,
         wrap,
         user: plan.identity.map(|user| (user.uid, user.gid)),
@@ -237,10 +239,10 @@ fn order(plan: &Plan, ruleset: bool) -> Result<Order, String> {
         rlimits: rlimits(&plan.limits),
         memory_bytes_max: plan.limits.memory_bytes_max,
         pids_max: plan.limits.pids_max.map(u64::from),
-        filters: plan.filter.map_or_else(|| Ok(Vec::new()), filter::programs)?,
+        filter: plan.filter.map(filter::program).unwrap_or_default(),
         ruleset,
         forward: plan.forward.map(u64::from),
-    })
+    }
 }
 
 /// Where the program may be: a path as it is, a bare name in the folders of the child's own `PATH`.

@@ -24,6 +24,7 @@ mod run;
 mod runtime_paths;
 mod sandbox;
 mod scratch;
+mod slot;
 mod spawner;
 mod status;
 mod status_line;

@@ -8,7 +8,7 @@ use crate::sandbox::{ChildSpec, Inner, StartError};
 use crate::scratch::Scratch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// How long a proof may take.
@@ -44,7 +44,7 @@ impl Proofs {
         let mut proved = self.proved.lock().unwrap_or_else(PoisonError::into_inner);
         let all = proved.get_or_insert_with(BTreeSet::new);
         // Only this boot's and this version's proofs are worth keeping.
-        all.retain(|old| old.ends_with(&boot_id()));
+        all.retain(|old| old.ends_with(boot_id()));
         all.insert(key);
         self.store(all);
         Ok(())
@@ -66,8 +66,12 @@ impl Proofs {
     }
 }
 
-fn boot_id() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+fn boot_id() -> &'static str {
+    static BOOT: OnceLock<String> = OnceLock::new();
+    BOOT.get_or_init(|| {
+        let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+        id.unwrap_or_default().trim().to_owned()
+    })
 }
 
 /// A small run: it reads and writes inside, and can't read a secret beside it.

@@ -5,21 +5,49 @@ use landlock::{
     RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
 };
 use rustix::fd::OwnedFd;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 /// The newest Landlock that we know the meaning of.
 const LANDLOCK_ABI: ABI = ABI::V6;
+
+/// A file or folder that is granted, and which one it is: a grant holds for the file and not for its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Granted {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+impl AsRef<Path> for Granted {
+    fn as_ref(&self) -> &Path {
+        &self.path
+    }
+}
 
 /// Grants on files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileGrants {
     /// Read and execute.
-    pub(crate) read: Vec<PathBuf>,
+    read: Vec<Granted>,
     /// Everything.
-    pub(crate) write: Vec<PathBuf>,
+    write: Vec<Granted>,
+}
+
+fn granted(paths: Vec<PathBuf>) -> Vec<Granted> {
+    let one = |path: PathBuf| {
+        let about = std::fs::metadata(&path).ok()?;
+        Some(Granted { path, device: about.dev(), inode: about.ino() })
+    };
+    paths.into_iter().filter_map(one).collect()
 }
 
 impl FileGrants {
+    /// On what of these is there.
+    pub(crate) fn new(read: Vec<PathBuf>, write: Vec<PathBuf>) -> Self {
+        FileGrants { read: granted(read), write: granted(write) }
+    }
+
     /// These grants, and everything else that Landlock can keep inside. Hard requirement: an older kernel that
     /// can't do the file part fails here. The error is a sentence.
     pub(crate) fn ruleset(&self) -> Result<OwnedFd, String> {

@@ -11,11 +11,11 @@ use crate::policy::{Fallback, Mode, PolicyError, SandboxPolicy};
 use crate::proof::Proofs;
 use crate::proxy::{EgressLog, Rules, WayOut};
 use crate::runtime_paths::{HostEnvironment, Runtime};
-use crate::scratch::Scratch;
+use crate::slot::{Slot, Slots};
 use host_ports::kept::KeptOutput;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What a sandbox is made of.
 pub struct SandboxSetup {
@@ -60,6 +60,8 @@ pub(crate) struct Inner {
     pub(crate) engines: Vec<EngineKind>,
     pub(crate) keep: Arc<dyn KeptOutput>,
     pub(crate) proofs: Proofs,
+    patterns: OnceLock<Arc<Patterns>>,
+    slots: Arc<Slots>,
     placeholders: Placeholders,
     egress: Arc<dyn EgressLog>,
     pub(crate) broking: Broking,
@@ -88,8 +90,17 @@ pub(crate) struct After {
     pub(crate) protected: Protected,
     /// Folders in which the engine lets nothing be made, for the sake of a protected name.
     pub(crate) guarded: Vec<PathBuf>,
-    _scratch: Option<Scratch>,
+    slot: Option<Slot>,
     _way_out: Option<WayOut>,
+}
+
+impl After {
+    /// Says whether everything of the tree is gone for sure.
+    pub(crate) fn tree_is_over(&mut self, clean: bool) {
+        if clean && let Some(slot) = &mut self.slot {
+            slot.is_left();
+        }
+    }
 }
 
 /// Why a child was not started.
@@ -141,6 +152,8 @@ impl Sandbox {
             engines: engines.to_vec(),
             keep: setup.keep,
             proofs,
+            patterns: OnceLock::new(),
+            slots: Arc::default(),
             placeholders,
             egress: setup.egress,
             broking: Broking::new(setup.broker),
@@ -228,12 +241,25 @@ impl Inner {
         policy: &SandboxPolicy,
     ) -> Result<Box<dyn Engine>, String> {
         let name = engine.kind().as_str();
-        if let Some((rule, why)) = unmet(engine.kind(), policy) {
+        let patterns = self.patterns(policy).map_err(|error| format!("{name}: {error}."))?;
+        if let Some((rule, why)) = unmet(engine.kind(), policy, &patterns) {
             return Err(format!("{name}: it doesn't enforce \"{}\": {why}.", rule.describe()));
         }
         match self.proofs.of(engine.as_ref(), self) {
             Ok(()) => Ok(engine),
             Err(why) => Err(format!("{name}: it doesn't work here: {why}.")),
+        }
+    }
+
+    /// What a policy protects, compiled; of the agent's own policy once and for all.
+    fn patterns(&self, policy: &SandboxPolicy) -> Result<Arc<Patterns>, PolicyError> {
+        let parse = || Patterns::parse(&policy.workspace, &policy.deny_write).map(Arc::new);
+        if policy.workspace != self.policy.workspace || policy.deny_write != self.policy.deny_write {
+            return parse();
+        }
+        match self.patterns.get() {
+            Some(known) => Ok(Arc::clone(known)),
+            None => parse().map(|fresh| Arc::clone(self.patterns.get_or_init(|| fresh))),
         }
     }
 
@@ -252,28 +278,26 @@ impl Inner {
         let kind = engine.kind();
         let confines = matches!(kind, EngineKind::Bubblewrap | EngineKind::Landlock);
         let protected = if confines && !spec.policy.deny_write.is_empty() {
-            let patterns = Patterns::parse(&spec.policy.workspace, &spec.policy.deny_write)
-                .map_err(|error| StartError::Sandbox(error.to_string()))?;
+            let patterns =
+                self.patterns(spec.policy).map_err(|error| StartError::Sandbox(error.to_string()))?;
             let placeholders = (kind == EngineKind::Bubblewrap).then_some(&self.placeholders);
-            Protected::prepare(&Arc::new(patterns), &spec.policy.writable, placeholders)
-                .map_err(StartError::Sandbox)?
+            Protected::prepare(&patterns, &spec.policy.writable, placeholders).map_err(StartError::Sandbox)?
         } else {
             Protected::default()
         };
-        let scratch = match kind {
-            EngineKind::Landlock => Some(Scratch::make(&self.environment.tmpdir).map_err(StartError::Os)?),
+        let identity = if confines { Become::owner_of(&spec.policy.workspace) } else { None };
+        let mut slot = match kind {
+            EngineKind::Landlock => {
+                Some(self.slots.take(&self.environment.tmpdir, identity).map_err(StartError::Os)?)
+            }
             _ => None,
         };
-        let identity = if confines { Become::owner_of(&spec.policy.workspace) } else { None };
-        if let (Some(user), Some(scratch)) = (identity, &scratch) {
-            user.given(scratch.path()).map_err(StartError::Os)?;
-        }
         let proxied = confines && matches!(spec.policy.network, Network::Localhost | Network::Allowlist(_));
         let session: Option<Arc<Session>> =
             if proxied { self.broking.session(spec.run.as_deref()).map_err(StartError::Os)? } else { None };
         let mut policy = spec.policy.clone();
-        policy.writable.extend(scratch.iter().map(|scratch| scratch.path().to_path_buf()));
-        let mut env = self.base_environment(kind, scratch.as_ref().map(Scratch::path), proxied);
+        policy.writable.extend(slot.iter().map(|slot| slot.path().to_path_buf()));
+        let mut env = self.base_environment(kind, slot.as_ref().map(Slot::path), proxied);
         env.extend(spec.env);
         // Whoever else would give it the value: it gets the placeholder.
         env.extend(session.iter().flat_map(|session| session.variables()));
@@ -292,7 +316,7 @@ impl Inner {
             })
             .map_err(StartError::Sandbox)?;
         let guarded = plan.guarded.clone();
-        let mut tree = launch(plan).map_err(|error| match error {
+        let mut tree = launch(plan, slot.as_mut()).map_err(|error| match error {
             LaunchError::Confine(why) => StartError::Sandbox(why),
             LaunchError::Os(error) => StartError::Os(error),
         })?;
@@ -304,11 +328,7 @@ impl Inner {
             }
             None => None,
         };
-        Ok(Started {
-            tree,
-            after: After { protected, guarded, _scratch: scratch, _way_out: way_out },
-            engine: kind,
-        })
+        Ok(Started { tree, after: After { protected, guarded, slot, _way_out: way_out }, engine: kind })
     }
 
     /// What every child has in its environment.

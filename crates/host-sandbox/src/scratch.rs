@@ -20,6 +20,26 @@ impl Scratch {
         Ok(Scratch(path))
     }
 
+    /// Whether it is still the folder that was made.
+    pub(crate) fn is_there(&self) -> bool {
+        std::fs::symlink_metadata(&self.0).is_ok_and(|about| about.is_dir())
+    }
+
+    /// Takes away all that is in it.
+    pub(crate) fn empty(&self) -> io::Result<()> {
+        // Whoever used it may have shut or opened it.
+        std::fs::set_permissions(&self.0, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+        for entry in std::fs::read_dir(&self.0)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                std::fs::remove_dir_all(entry.path())?;
+            } else {
+                std::fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.0
@@ -28,6 +48,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
+        let _ = self.empty();
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -188,8 +188,10 @@ impl Watcher {
     /// Waits for the child's end or for the word to end it, and cleans up.
     fn watch(mut self) -> ChildExit {
         let exit = self.until_over();
-        let after = self.begun.started.after;
-        if !self.begun.started.tree.end() {
+        let mut after = self.begun.started.after;
+        let clean = self.begun.started.tree.end();
+        after.tree_is_over(clean);
+        if !clean {
             tracing::warn!(label = %self.label, "some process of a child could not be ended");
         }
         for violation in after.protected.finish(&self.begun.quarantine) {

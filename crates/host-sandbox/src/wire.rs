@@ -62,8 +62,8 @@ pub(crate) struct Order {
     /// Bounds on the whole tree, which the helper watches.
     pub(crate) memory_bytes_max: Option<u64>,
     pub(crate) pids_max: Option<u64>,
-    /// System-call filters as the kernel takes them, in the order in which they are laid on.
-    pub(crate) filters: Vec<Vec<u8>>,
+    /// A system-call filter as the kernel takes it; empty = none.
+    pub(crate) filter: Vec<u8>,
     /// Whether a ruleset came along.
     pub(crate) ruleset: bool,
     /// A loopback port to open and to hand out.
@@ -89,7 +89,7 @@ impl Order {
         }
         option(&mut out, self.memory_bytes_max);
         option(&mut out, self.pids_max);
-        list(&mut out, &self.filters);
+        text(&mut out, &self.filter);
         number(&mut out, u64::from(self.ruleset));
         option(&mut out, self.forward);
         out
@@ -113,7 +113,7 @@ impl Order {
             },
             memory_bytes_max: from.option()?,
             pids_max: from.option()?,
-            filters: from.list()?,
+            filter: from.text()?,
             ruleset: from.number()? == 1,
             forward: from.option()?,
         };

@@ -192,6 +192,30 @@ async fn memory_processes_files_and_time_are_bounded() {
     }
 }
 
+// SBX-2: a child under Landlock finds nothing of the last one, though it has the same private folder, and a root
+// that was swapped for another folder is not granted by what was granted before.
+#[tokio::test]
+async fn a_private_folder_is_empty_for_the_next_child() {
+    let agent = Agent::on(&[EngineKind::Landlock], landlock, |_| {});
+    let left = agent
+        .sh("echo left > $TMPDIR/f && mkdir -p $HOME/d/e && ln -s / $HOME/l && chmod 000 $HOME/d && chmod 755 $TMPDIR && echo done")
+        .await;
+    assert_eq!(left.stdout, "done\n", "{}", left.stderr);
+    let next = agent.sh("ls -A $TMPDIR; stat -c %a $TMPDIR; echo mine > $TMPDIR/f && cat $TMPDIR/f").await;
+    assert_eq!(next.stdout, "700\nmine\n", "{}", next.stderr);
+    let (workspace, other) = (agent.workspace(), agent.folder().join("old-workspace"));
+    std::fs::rename(&workspace, &other).expect("moved");
+    std::fs::create_dir(&workspace).expect("made");
+    let outcome = agent.sh("echo x > made && cat made").await;
+    assert_eq!(outcome.stdout, "x\n", "{} {}", outcome.message, outcome.stderr);
+    assert!(!other.join("made").exists());
+    let both = tokio::join!(
+        agent.sh("echo a > $TMPDIR/g; sleep 0.3; cat $TMPDIR/g"),
+        agent.sh("echo b > $TMPDIR/g; sleep 0.3; cat $TMPDIR/g")
+    );
+    assert_eq!((both.0.stdout.as_str(), both.1.stdout.as_str()), ("a\n", "b\n"));
+}
+
 // SBX-2: docs/sandbox.md holds the matrix that the code gives.
 #[test]
 fn the_matrix_in_the_docs_is_the_codes() {

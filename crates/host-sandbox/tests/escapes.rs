@@ -434,3 +434,60 @@ async fn a_workspace_below_a_private_home_works() {
         );
     }
 }
+
+/// The process that forks this program's children.
+fn forkers() -> Vec<u32> {
+    let mine = std::process::id();
+    let children = |thread: std::path::PathBuf| std::fs::read_to_string(thread.join("children"));
+    let threads = std::fs::read_dir(format!("/proc/{mine}/task")).expect("listed").flatten();
+    let all = threads.filter_map(|thread| children(thread.path()).ok()).collect::<Vec<_>>().join(" ");
+    let is_forker = |pid: &u32| {
+        std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"\0forker\0"))
+    };
+    all.split_whitespace().filter_map(|pid| pid.parse().ok()).filter(is_forker).collect()
+}
+
+// QUA-4, EXE-5: a command can't end, stop or speak for the process that watches over it, nor for the one that forks.
+#[tokio::test]
+async fn the_helper_is_out_of_reach() {
+    for engine in cases() {
+        let agent = agent(engine);
+        assert_eq!(agent.sh("true").await.code, CommandCode::Ok);
+        let forkers = forkers();
+        assert!(!forkers.is_empty(), "no process forks our children");
+        let others: Vec<String> = forkers.iter().map(u32::to_string).collect();
+        let script = format!(
+            "for p in 1 $PPID {}; do [ $p = $$ ] || for s in STOP KILL TERM HUP; do kill -$s $p; done; done 2>/dev/null; \
+             for p in 1 $PPID; do for f in /proc/$p/fd/*; do \
+             (printf 'exit 0\\nmemory 1\\n' | timeout 2 dd of=$f oflag=nonblock conv=notrunc) done; \
+             (echo x > /proc/$p/mem; echo x > /proc/$p/exe); done 2>/dev/null; sleep 0.2; exit 3",
+            others.join(" ")
+        );
+        let outcome = agent.bash(&script).await;
+        assert_eq!(
+            (outcome.code, outcome.exit_code),
+            (CommandCode::NonzeroExit, Some(3)),
+            "{engine:?} {}",
+            outcome.message
+        );
+        assert_eq!(self::forkers(), forkers, "{engine:?}");
+    }
+}
+
+// QUA-4: nothing that the engine needed stays open in the helper: no folder outside is reached through it.
+#[tokio::test]
+async fn the_helper_holds_nothing_of_the_outside() {
+    for engine in cases() {
+        let agent = agent(engine);
+        let script = "for p in 1 $PPID; do for f in /proc/$p/fd/* /proc/$p/cwd /proc/$p/root; do \
+                      cat $f/../secret $f/secret $f/../../secret; readlink $f; done; done 2>/dev/null; \
+                      grep -c ptrace /proc/1/environ 2>/dev/null; true";
+        let outcome = agent.bash(script).await;
+        assert!(!outcome.stdout.contains("the-secret"), "{engine:?} {}", outcome.stdout);
+        assert!(
+            !outcome.stdout.contains(&agent.folder().display().to_string()),
+            "{engine:?} {}",
+            outcome.stdout
+        );
+    }
+}

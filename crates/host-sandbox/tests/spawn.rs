@@ -134,3 +134,25 @@ async fn children_go_with_a_host_that_is_killed() {
     host.wait().expect("waited");
     wait_gone(&marker).await;
 }
+
+// EXE-5: what forks the children may be ended by anybody; the next child is started all the same.
+#[tokio::test]
+async fn the_process_that_forks_is_replaced() {
+    let agent = Agent::native();
+    let forker = |agent: &Agent| {
+        let _ = agent;
+        let mine = std::process::id();
+        let threads = std::fs::read_dir(format!("/proc/{mine}/task")).expect("listed").flatten();
+        let lists = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+        let all = lists.collect::<Vec<_>>().join(" ");
+        let is_forker = |pid: &&str| {
+            std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"\0forker\0"))
+        };
+        all.split_whitespace().find(is_forker).and_then(|pid| pid.parse::<i32>().ok())
+    };
+    assert_eq!(agent.sh("echo one").await.stdout, "one\n");
+    let first = forker(&agent).and_then(rustix::process::Pid::from_raw).expect("there is one");
+    rustix::process::kill_process(first, rustix::process::Signal::KILL).expect("ended");
+    assert_eq!(agent.sh("echo two").await.stdout, "two\n");
+    assert_ne!(forker(&agent).and_then(rustix::process::Pid::from_raw), Some(first));
+}

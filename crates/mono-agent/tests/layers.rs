@@ -44,7 +44,6 @@ const OWNED: &[(&str, &str)] = &[
     ("reqwest", "host-net"),
     ("clap", "mono-agent"),
     ("landlock", "host-sandbox"),
-    ("seccompiler", "host-sandbox"),
     ("rustyline", "host-channels"),
 ];
 

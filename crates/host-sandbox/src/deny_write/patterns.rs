@@ -2,7 +2,7 @@
 
 use crate::policy::PolicyError;
 use globset::{GlobBuilder, GlobMatcher};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 /// The most directory entries that one look may touch.
@@ -45,6 +45,8 @@ pub(super) struct Scan {
     /// Folders in which a name matters.
     pub(super) looked: BTreeSet<PathBuf>,
     entries: usize,
+    /// Where folders on the way really are, asked once for each.
+    real: HashMap<PathBuf, Option<PathBuf>>,
 }
 
 impl Patterns {
@@ -157,12 +159,30 @@ impl Scan {
         }
     }
 
+    /// Where a folder really is; `None` = it is none. What it lies in was asked for before, so that only its own
+    /// name has to be looked at.
+    fn real_folder(&mut self, path: &Path) -> Option<PathBuf> {
+        if let Some(known) = self.real.get(path) {
+            return known.clone();
+        }
+        let about = std::fs::symlink_metadata(path).ok();
+        let real = match about {
+            Some(about) if about.is_dir() => Some(path.to_path_buf()),
+            Some(about) if about.is_symlink() => {
+                std::fs::canonicalize(path).ok().filter(|real| real.is_dir())
+            }
+            _ => None,
+        };
+        self.real.insert(path.to_path_buf(), real.clone());
+        real
+    }
+
     fn visit(&mut self, path: &Path, rest: &[Segment], plain: bool) -> Result<(), String> {
         if !rest.is_empty() {
             // A folder that is a link counts where it leads to.
-            return match std::fs::canonicalize(path) {
-                Ok(real) if real.is_dir() => self.descend(&real, rest),
-                _ => Ok(()),
+            return match self.real_folder(path) {
+                Some(real) => self.descend(&real, rest),
+                None => Ok(()),
             };
         }
         if std::fs::symlink_metadata(path).is_ok() {

@@ -68,8 +68,6 @@ impl Engine for Landlock {
         read.extend(job.policy.writable.iter().cloned());
         let mut write: Vec<PathBuf> = grants.write;
         write.extend(["/dev/null", "/dev/full", "/dev/tty"].map(PathBuf::from));
-        read.retain(|path| path.exists());
-        write.retain(|path| path.exists());
         let sockets = match job.policy.network {
             Network::All => SocketRule::NoLocal,
             _ => SocketRule::PairsOnly,
@@ -83,7 +81,7 @@ impl Engine for Landlock {
             limits: job.policy.limits,
             wrap: Wrap::Bare,
             filter: Some(sockets),
-            files: Some(FileGrants { read, write }),
+            files: Some(FileGrants::new(read, write)),
             guarded: grants.guarded,
             scoped: true,
             forward: None,

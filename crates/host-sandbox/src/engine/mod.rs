@@ -96,9 +96,12 @@ pub(crate) trait Engine: Send + Sync {
 }
 
 /// The first rule of a policy that an engine doesn't enforce, with the reason.
-pub(crate) fn unmet(kind: EngineKind, policy: &SandboxPolicy) -> Option<(Rule, &'static str)> {
-    let deny_write = Patterns::parse(&policy.workspace, &policy.deny_write);
-    let everywhere = deny_write.is_ok_and(|patterns| patterns.at_any_depth());
+pub(crate) fn unmet(
+    kind: EngineKind,
+    policy: &SandboxPolicy,
+    deny_write: &Patterns,
+) -> Option<(Rule, &'static str)> {
+    let everywhere = deny_write.at_any_depth();
     if kind == EngineKind::Landlock && everywhere && Rule::DenyWrite.needed_by(policy) {
         let why = "Landlock can only allow, and a pattern with ** before its end could match in every folder";
         return Some((Rule::DenyWrite, why));
