@@ -121,6 +121,8 @@ pub(crate) struct Home {
     pub(crate) ceiling: Arc<CeilingLog>,
     /// Output that was too large for a result.
     pub(crate) kept: Arc<host_files::KeptFolder>,
+    /// How far the clock is believed where things are removed by age.
+    pub(crate) believed: crate::upkeep::Believed,
     pub(crate) vault: Arc<PromptVault>,
     pub(crate) _incarnation: Incarnation,
     pub(crate) sandbox: Sandbox,

@@ -8,7 +8,7 @@ use host_history::{HistoryStore, ScopeFilter};
 use host_ports::CancellationToken;
 use host_ports::clock::Clock as _;
 use host_ports::log::LogError;
-use host_store::RetentionPolicy;
+use host_store::{EventLog, RetentionPolicy};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,30 @@ use std::time::{Duration, Instant};
 const ANCHOR_EVERY: Duration = Duration::from_secs(60);
 /// How often retention looks.
 const RETAIN_EVERY: Duration = Duration::from_secs(60 * 60);
+
+/// How far ahead of what the log saw last the clock is believed: a machine that wakes up in another year must not lose
+/// its past for it (QUA-2).
+const AHEAD_MAX: Duration = Duration::from_secs(60 * 24 * 60 * 60);
+
+/// A clock that is believed only so far ahead of the last event that was there when the agent was opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Believed {
+    last_at: Option<i64>,
+    since: Instant,
+}
+
+impl Believed {
+    pub(crate) fn of(log: &EventLog) -> Self {
+        let last_at = log.event(log.report().last_seq).ok().flatten().map(|event| event.at);
+        Believed { last_at, since: Instant::now() }
+    }
+
+    /// The time, or the latest that is believed.
+    fn now_ms(&self, clock_ms: i64) -> i64 {
+        let ahead = i64::try_from((AHEAD_MAX + self.since.elapsed()).as_millis()).unwrap_or(i64::MAX);
+        self.last_at.map_or(clock_ms, |last| clock_ms.min(last.saturating_add(ahead)))
+    }
+}
 
 /// How long the log is kept, as the settings have it. Bounds of calls and of tombstones have no setting.
 pub(crate) fn policy(spec: &AgentSpec) -> RetentionPolicy {
@@ -68,7 +92,7 @@ impl Home {
 
     fn retain(&self) {
         let policy = policy(&self.spec);
-        match self.log.retain(&policy, SystemClock.now_ms()) {
+        match self.log.retain(&policy, self.believed.now_ms(SystemClock.now_ms())) {
             Ok(report) if report.events == 0 => {}
             Ok(report) => {
                 let reason = report.reason.map_or("", host_history::Removal::as_str);
@@ -109,5 +133,23 @@ impl Home {
             Ok(folders) => tracing::info!(folders, "kept output of runs that are not recorded was removed"),
             Err(error) => tracing::warn!(%error, "kept output could not be looked through"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // QUA-2: a clock that jumps ahead ages nothing; one that goes back neither.
+    #[test]
+    fn a_clock_that_jumps_is_not_believed() {
+        let day = 24 * 60 * 60 * 1000;
+        let believed = Believed { last_at: Some(1_000 * day), since: Instant::now() };
+        assert_eq!(believed.now_ms(1_030 * day), 1_030 * day);
+        let far = believed.now_ms(9_999 * day);
+        assert!((1_060 * day..1_061 * day).contains(&far), "{far}");
+        assert_eq!(believed.now_ms(10 * day), 10 * day);
+        let fresh = Believed { last_at: None, since: Instant::now() };
+        assert_eq!(fresh.now_ms(5), 5);
     }
 }

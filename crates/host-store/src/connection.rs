@@ -32,6 +32,11 @@ impl Reading {
         if rustix::fs::accessat(rustix::fs::CWD, folder, writable, effective).is_ok() {
             return Reading::Beside;
         }
+        Self::without_writing(path)
+    }
+
+    /// How a file is read where nothing can be written.
+    pub(crate) fn without_writing(path: &Path) -> Reading {
         let wal = std::fs::symlink_metadata(crate::schema::suffixed(path, "-wal"));
         if wal.is_ok_and(|wal| wal.len() > 0) { Reading::WithWal } else { Reading::Still }
     }

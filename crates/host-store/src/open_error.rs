@@ -93,6 +93,10 @@ impl OpenError {
     pub(crate) fn sql(path: &Path, error: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode as Code;
         let path = path.to_owned();
+        let extended = error.sqlite_error().map(|it| it.extended_code);
+        if extended == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) {
+            return OpenError::Full { path };
+        }
         match error.sqlite_error_code() {
             Some(Code::DiskFull) => OpenError::Full { path },
             Some(Code::DatabaseCorrupt | Code::NotADatabase) => {

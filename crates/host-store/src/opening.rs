@@ -67,20 +67,31 @@ pub(crate) fn look(dir: &Path) -> Result<Option<Opened>, OpenError> {
     schema::check_header(&path, schema::APPLICATION_ID, schema::VERSION)?;
     let chain = Chain::new(&own_key(dir)?);
     let held = Held::of(&path);
-    let reading = Reading::of(&path);
-    let conn = connection::open_reading(&path, reading).map_err(|error| match reading {
-        Reading::WithWal => OpenError::Sql {
-            path: path.clone(),
-            what: "this folder can't be written, and its write-ahead file was left by a process that did not stop in \
-                   order; copy the folder to a place that can be written, and read it there"
-                .to_owned(),
-        },
-        _ => OpenError::sql(&path, error),
-    })?;
-    schema::check_version(&conn, &path)?;
-    check_key(&conn, &path, &chain, dir)?;
+    let mut reading = Reading::of(&path);
+    match look_with(&path, reading, &chain, dir) {
+        // To read beside others needs some room of the disk.
+        Err(OpenError::Full { .. }) if reading == Reading::Beside => {
+            reading = Reading::without_writing(&path);
+            look_with(&path, reading, &chain, dir)?;
+        }
+        looked => looked?,
+    }
     let report = OpenReport::default();
     Ok(Some(Opened { path, chain, writer: None, reading: Some(reading), held, opener: None, report }))
+}
+
+/// Whether a log can be read in one way, and is what it should be.
+fn look_with(path: &Path, reading: Reading, chain: &Chain, dir: &Path) -> Result<(), OpenError> {
+    let conn = connection::open_reading(path, reading).map_err(|e| OpenError::sql(path, e))?;
+    match schema::check_version(&conn, path) {
+        Err(OpenError::Sql { .. }) if reading == Reading::WithWal => {
+            let what = "nothing can be written here, and a process that did not stop in order left its write-ahead file; \
+                        copy the folder to where there is room, and read it there";
+            return Err(OpenError::Sql { path: path.to_owned(), what: what.to_owned() });
+        }
+        checked => checked?,
+    }
+    check_key(&conn, path, chain, dir)
 }
 
 fn own_key(dir: &Path) -> Result<key::Key, OpenError> {

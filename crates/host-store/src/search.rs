@@ -21,6 +21,8 @@ const VERSION: i64 = 2;
 pub(crate) const BATCH: i64 = 256;
 /// How many events a query indexes itself before it answers from what there is.
 const CATCH_UP_MAX: u64 = 8192;
+/// Up to this size of a log, in its pages of 4 KiB, an index that can't stand beside it is made in memory.
+const IN_MEMORY_PAGES_MAX: u64 = 64 * 1024;
 /// The longest query in bytes.
 const QUERY_BYTES_MAX: usize = 512;
 /// The most words of a query.
@@ -111,8 +113,14 @@ impl SearchIndex {
     ) -> Result<T, LogError> {
         self.with(|files| {
             let mut indexed = 0;
-            while indexed < CATCH_UP_MAX && files.behind()? > 0 && files.index_batch()? {
-                indexed += BATCH.unsigned_abs();
+            while indexed < CATCH_UP_MAX && files.behind()? > 0 {
+                match files.index_batch() {
+                    Ok(true) => indexed += BATCH.unsigned_abs(),
+                    Ok(false) => break,
+                    // What is there can be read on a full disk too; how much is missing is told (RUN-10).
+                    Err(error) if log_error(&error) == LogError::Full => break,
+                    Err(error) => return Err(error),
+                }
             }
             question(&files.index)
         })
@@ -163,14 +171,23 @@ impl SearchIndex {
 }
 
 impl Files {
-    /// Opens the index, or makes it. In a folder that can't be written one that is whole and up to date is used,
-    /// unless another is wanted; else it is made in a file of its own that is gone with this process.
+    /// Opens the index, or makes it. Whoever only reads, and has no folder or disk to write to, uses one that is whole
+    /// and up to date, unless `another` is wanted, and else makes one that is gone with this process.
     fn open(core: &Core, path: &Path, another: bool) -> rusqlite::Result<Files> {
+        if core.is_still() {
+            return Self::open_still(core, path, another);
+        }
+        match Self::open_shared(core, path) {
+            Err(error) if core.reading.is_some() && log_error(&error) == LogError::Full => {
+                Self::open_still(core, path, another)
+            }
+            opened => opened,
+        }
+    }
+
+    fn open_shared(core: &Core, path: &Path) -> rusqlite::Result<Files> {
         let log = core.reader()?;
         let id = schema::meta::<16>(&log, "log_id")?.unwrap_or_default();
-        if core.is_still() {
-            return Self::open_still(path, log, &id, another);
-        }
         // Not ours, not safe, or not readable: all the same for a file that is derived.
         let sound =
             folder::private_file(path).is_ok() && schema::check_header(path, APPLICATION_ID, VERSION).is_ok();
@@ -193,27 +210,31 @@ impl Files {
         Self::create(path, log, &id)
     }
 
-    fn open_still(path: &Path, log: Connection, id: &[u8; 16], another: bool) -> rusqlite::Result<Files> {
+    fn open_still(core: &Core, path: &Path, another: bool) -> rusqlite::Result<Files> {
+        let log = core.reader()?;
+        let id = schema::meta::<16>(&log, "log_id")?.unwrap_or_default();
         let sound =
             folder::private_file(path).is_ok() && schema::check_header(path, APPLICATION_ID, VERSION).is_ok();
         let held = Held::of(path);
         if sound
             && !another
             && path.exists()
-            && let Ok(index) = connection::open_reading(path, connection::Reading::of(path))
+            && let Ok(index) = connection::open_reading(path, connection::Reading::without_writing(path))
         {
             let files = Files { index, log, held };
-            if files.belongs(id).unwrap_or(false) && files.behind().unwrap_or(1) == 0 {
+            if files.belongs(&id).unwrap_or(false) && files.behind().unwrap_or(1) == 0 {
                 return Ok(files);
             }
-            return Self::in_memory(files.log, id);
+            return Self::unnamed(files.log, &id);
         }
-        Self::in_memory(log, id)
+        Self::unnamed(log, &id)
     }
 
-    /// An index in a nameless file of the system's own.
-    fn in_memory(log: Connection, id: &[u8; 16]) -> rusqlite::Result<Files> {
-        let index = Connection::open("")?;
+    /// An index in memory, or for a large log in a nameless file of the system's own.
+    fn unnamed(log: Connection, id: &[u8; 16]) -> rusqlite::Result<Files> {
+        let pages: u64 = log.query_row("PRAGMA page_count", [], |row| row.get(0))?;
+        let index = Connection::open(if pages <= IN_MEMORY_PAGES_MAX { ":memory:" } else { "" })?;
+        connection::pragma(&index, "PRAGMA temp_store = MEMORY")?;
         connection::pragma(&index, "PRAGMA synchronous = OFF")?;
         Self::make_tables(&index, id)?;
         Ok(Files { index, log, held: Held::none() })

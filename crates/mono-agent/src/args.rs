@@ -96,6 +96,12 @@ pub enum Command {
         #[command(subcommand)]
         verb: Option<Runs>,
     },
+    /// Its old name: use `runs report`
+    #[command(hide = true)]
+    Metrics(RunsReport),
+    /// Its old name: use `runs audit`
+    #[command(name = "audit-runs", hide = true)]
+    AuditRuns,
     /// Conversations: what was said in them, and what is kept of their prompts (without a verb: `list`)
     #[command(args_conflicts_with_subcommands = true)]
     Sessions {

@@ -67,6 +67,14 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::ConformanceClient { url } => on_threads(commands::mcp::conformance_client(url)),
         Command::Mcp(mcp) => on_threads(commands::mcp::run(place, &mcp)),
         Command::Runs { verb } => on_threads(commands::runs::run(place, verb)),
+        Command::Metrics(report) => {
+            eprintln!("note: `metrics` is called `runs report` now");
+            on_threads(commands::runs::run(place, Some(args::Runs::Report(report))))
+        }
+        Command::AuditRuns => {
+            eprintln!("note: `audit-runs` is called `runs audit` now");
+            on_threads(commands::runs::run(place, Some(args::Runs::Audit)))
+        }
         Command::Sessions { verb } => on_threads(commands::sessions::run(place, verb)),
         Command::Audit(audit) => commands::audit::run(place, &audit),
         Command::Memory(memory) => on_threads(commands::memory::run(place, &memory)),

@@ -19,7 +19,11 @@ pub fn open(place: &Place) -> Result<Option<Archive>, Failure> {
     if archive.behind().is_ok_and(|behind| behind > BEHIND_TOLD) {
         eprintln!("note: the index of the log is brought up first; this may take a while");
     }
-    archive.catch_up().map_err(log_failed)?;
+    match archive.catch_up() {
+        Ok(()) => {}
+        Err(LogError::Full) => eprintln!("note: the disk is full, so the index lacks the newest of the log"),
+        Err(error) => return Err(log_failed(error)),
+    }
     Ok(Some(archive))
 }
 

@@ -155,6 +155,7 @@ impl Agent {
             home: Some(Home {
                 spec,
                 state,
+                believed: crate::upkeep::Believed::of(&store.log),
                 log: store.log,
                 ceiling: store.ceiling,
                 kept,

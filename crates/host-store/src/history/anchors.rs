@@ -7,7 +7,7 @@ use crate::{FullCheck, connection, folder};
 use host_history::audit::Anchor;
 use host_ports::log::LogError;
 use rusqlite::OptionalExtension;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// The file of anchors, below the store's folder.
@@ -53,6 +53,14 @@ impl AuditReport {
     }
 }
 
+/// Whether a file is empty or ends behind a whole line; so does one that isn't there.
+fn ends_in_a_line(path: &Path) -> bool {
+    let Ok(Some(mut file)) = folder::open_private(path) else { return true };
+    let mut last = [b'\n'];
+    let read = file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut last));
+    read.is_err() || last == *b"\n"
+}
+
 impl EventLog {
     /// The head of the chain, for keeping elsewhere. Nothing in an empty log.
     ///
@@ -86,7 +94,9 @@ impl EventLog {
             Ok(file) => file,
             Err(_) => return Err(LogError::Failed("audit.head can't be opened".to_owned())),
         };
-        file.write_all(format!("{}\n", anchor.line()).as_bytes()).map_err(failed)?;
+        // A line that a crash or a full disk cut off must not swallow this one.
+        let fresh_line = if ends_in_a_line(&path) { "" } else { "\n" };
+        file.write_all(format!("{fresh_line}{}\n", anchor.line()).as_bytes()).map_err(failed)?;
         file.sync_data().map_err(failed)?;
         Ok(Some(anchor))
     }

@@ -94,3 +94,43 @@ fn decisions_have_digests_and_no_arguments() {
     let text = serde_json::to_string(&all).unwrap();
     assert!(!text.contains("WORD"), "{text}");
 }
+
+// T9-01, QUA-2: a head that was cut off by a crash takes no other with it, and none twice.
+#[test]
+fn a_torn_anchor_is_told_and_swallows_nothing() {
+    use std::io::Write;
+    let path = |past: &Past| past.dir.path().join("audit.head");
+    for torn in [
+        "{\"atMs\":17,\"se",
+        "{\"atMs\":1,\"seq\":2,\"hash\":\"\u{e4}".get(..27).unwrap_or("{"),
+        "\n\n",
+        "\0\0\0\0",
+    ] {
+        let past = filled();
+        past.log.anchor_head(past.at()).unwrap().unwrap();
+        let mut file = std::fs::OpenOptions::new().append(true).open(path(&past)).unwrap();
+        file.write_all(torn.as_bytes()).unwrap();
+        drop(file);
+        past.turn("web:a", "later", "x", "y");
+        let anchor = past.log.anchor_head(past.at()).unwrap().unwrap();
+        assert_eq!(past.log.anchor_head(past.at()).unwrap(), None, "the same head is anchored once");
+        let report = past.log.audit_verify(&[]).unwrap();
+        let odd = usize::from(!torn.trim().is_empty());
+        assert_eq!((report.head.confirmed, report.head.unreadable), (2, odd), "{torn:?}");
+        edit(past.dir.path(), &format!("DELETE FROM events WHERE seq >= {}", anchor.seq));
+        assert_eq!(past.log.audit_verify(&[]).unwrap().head.broken, Some(anchor), "{torn:?}");
+    }
+}
+
+// A file of heads is bounded.
+#[test]
+fn old_anchors_give_way() {
+    let past = filled();
+    let first = past.log.anchor_head(past.at()).unwrap().unwrap();
+    let path = past.dir.path().join("audit.head");
+    std::fs::write(&path, format!("{}\n", first.line()).repeat(10_000)).unwrap();
+    past.turn("web:a", "later", "x", "y");
+    past.log.anchor_head(past.at()).unwrap().unwrap();
+    let report = past.log.audit_verify(&[]).unwrap();
+    assert_eq!((report.head.anchors, report.head.confirmed), (5_001, 5_001));
+}

@@ -4,7 +4,8 @@
 
 use crate::events::*;
 use host_event::Scope;
-use host_store::{BackgroundCheck, EventLog, Incarnation, OpenOptions, RunQuery};
+use host_history::{HistoryStore, RunListQuery, ScopeFilter};
+use host_store::{BackgroundCheck, EventLog, Incarnation, OpenOptions, RetentionPolicy, RunQuery};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -50,6 +51,7 @@ fn child_entry() {
         "write" => write_large(dir, tag),
         "live" => live(dir, tag),
         "recover" => recover(dir),
+        "retain" => retain(dir),
         other => panic!("no role {other}"),
     }
 }
@@ -83,6 +85,23 @@ fn recover(dir: &Path) {
         say(found.run.as_str());
     }
     log.close().unwrap();
+}
+
+/// Goes on with turns, and keeps twenty runs, an anchor behind each.
+fn retain(dir: &Path) {
+    let log = open(dir);
+    let policy = RetentionPolicy { runs_max: 20, ..RetentionPolicy::default() };
+    let mut n = log.report().last_seq;
+    loop {
+        n += 1;
+        turn(&log, "web:a", &format!("r{n}"), "words to find", "an answer");
+        say(&format!("r{n}"));
+        if n % 3 == 0 {
+            log.retain(&policy, 30).unwrap();
+            log.anchor_head(30).unwrap();
+            say("retained");
+        }
+    }
 }
 
 fn kill(mut child: Child) {
@@ -123,6 +142,77 @@ fn two_processes_append_one_dies_and_a_third_finds_every_acknowledged_event() {
     for text in messages.iter().filter(|text| text.contains(".")).filter(|text| text.ends_with('x')) {
         assert!(text.len() > 200_000, "a torn record");
     }
+}
+
+#[test]
+fn a_retention_that_is_killed_leaves_a_whole_log_and_goes_on() {
+    // QUA-2, HIS-7, AUD-1: wherever it dies, the chain is whole, the index agrees, and the newest are there.
+    let dir = tempfile::tempdir().unwrap();
+    for round in 0..8_u64 {
+        let mut child = child(&format!("retain {round}"), dir.path());
+        let mut says = said(&mut child);
+        let mut told: Vec<String> = Vec::new();
+        while told.iter().filter(|it| *it == "retained").count() < 3 {
+            told.push(says.next().unwrap());
+        }
+        std::thread::sleep(Duration::from_micros(700 * round));
+        child.kill().unwrap();
+        told.extend(says);
+        child.wait().unwrap();
+        told.retain(|it| it != "retained");
+
+        let log = open(dir.path());
+        let report = log.audit_verify(&[]).unwrap();
+        assert!(report.is_sound(), "{report:?}");
+        let query = RunListQuery {
+            scope: ScopeFilter::Everything,
+            before: None,
+            status: Some("any".to_owned()),
+            limit: 1000,
+        };
+        let indexed: Vec<u64> = log.list_runs(&query).unwrap().iter().rev().map(|row| row.seq).collect();
+        let events = log.events_after(0, 10_000).unwrap();
+        let begun: Vec<u64> = events.iter().filter(|it| it.kind == "run_started").map(|it| it.seq).collect();
+        assert_eq!(indexed, begun);
+        let newest = log.list_runs(&query).unwrap();
+        let kept: Vec<&str> = newest.iter().map(|row| row.run.as_str()).collect();
+        for acknowledged in told.iter().rev().take(20) {
+            assert!(kept.contains(&acknowledged.as_str()), "{acknowledged} of {kept:?}");
+        }
+        log.retain(&RetentionPolicy { runs_max: 20, ..RetentionPolicy::default() }, 30).unwrap();
+        assert!(log.list_runs(&query).unwrap().len() <= 21);
+        log.close().unwrap();
+    }
+}
+
+#[test]
+fn a_reader_sees_what_is_there_and_touches_nothing() {
+    // T9-03, QUA-2: beside a writer, and behind one that was killed.
+    let dir = tempfile::tempdir().unwrap();
+    assert!(EventLog::open_to_read(dir.path()).unwrap().is_none());
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "looking makes nothing");
+    let mut writer = child("live r1", dir.path());
+    assert_eq!(said(&mut writer).next().unwrap(), "running");
+    let reader = EventLog::open_to_read(dir.path()).unwrap().unwrap();
+    assert_eq!(reader.runs(&RunQuery { limit: 9, ..RunQuery::default() }).unwrap().len(), 1);
+    assert!(reader.dead_runs().unwrap().is_empty());
+    assert!(append(&reader, vec![note("no")]).is_err());
+    assert!(reader.retain(&RetentionPolicy::default(), 1).is_err());
+    kill(writer);
+    assert_eq!(reader.dead_runs().unwrap(), [run("r1")]);
+    let wal = std::fs::read(dir.path().join("log.sqlite-wal")).unwrap();
+    reader.close().unwrap();
+    let again = EventLog::open_to_read(dir.path()).unwrap().unwrap();
+    assert_eq!(again.events_after(0, 9).unwrap().len(), 1);
+    drop(again);
+    assert_eq!(
+        std::fs::read(dir.path().join("log.sqlite-wal")).unwrap(),
+        wal,
+        "what was left stays for the next start"
+    );
+    let log = open(dir.path());
+    assert!(log.report().unclean, "a reader hides no unclean stop");
+    assert_eq!(log.recover_interrupted(99).unwrap().len(), 1);
 }
 
 #[test]

@@ -58,7 +58,11 @@ fn search(place: &Place, asked: &RunsSearch) -> Result<ExitCode, Failure> {
     };
     let page = archive.views().search(&asked.words.join(" "), &listing).map_err(past::not_shown)?;
     print(place, &page, || {
-        let mut text = lines::page(&page, &BTreeSet::new(), "no ended run carries any of these words");
+        let mut text = lines::page(
+            &page,
+            &BTreeSet::new(),
+            "no ended run carries any of these words (answers and results of tools are not searched here)",
+        );
         if page.matched_all_terms == Some(false) && !page.runs.is_empty() {
             text = format!("no run carries every word; these carry some of them\n{text}");
         }

@@ -43,12 +43,47 @@ fn planted_secrets_reach_no_file_and_no_listing() {
         }
     }
     agent.run(&["run", "go", "--conversation", "terminal:c"]);
+    every_view(&agent, &all);
     let everything = agent.state_bytes();
     assert!(everything.iter().any(|(path, _)| path.ends_with("log.sqlite")), "there is a log");
     for (path, bytes) in everything {
         for secret in &all {
             let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
             assert!(!found, "{secret} in {}", path.display());
+        }
+    }
+}
+
+/// Every view of the past, for people and for programs: no secret, and no place of this machine.
+fn every_view(agent: &Agent, secrets: &[&str]) {
+    let runs = agent.run(&["runs", "list", "--json"]).ends(0).json();
+    let ids: Vec<&str> =
+        runs["runs"].as_array().unwrap().iter().map(|run| run["runId"].as_str().unwrap()).collect();
+    let (first, second) = (ids[1], ids[0]);
+    let views: Vec<Vec<&str>> = vec![
+        vec!["runs", "list"],
+        vec!["runs", "show", first, "--limit", "100"],
+        vec!["runs", "search", "key"],
+        vec!["runs", "report", "--by", "model"],
+        vec!["runs", "audit"],
+        vec!["runs", "replay", first],
+        vec!["runs", "diff", first, second],
+        vec!["sessions", "list"],
+        vec!["sessions", "show", "terminal:c"],
+        vec!["audit", "list", "--limit", "100"],
+        vec!["audit", "verify"],
+    ];
+    let folder = agent.path().display().to_string();
+    for view in views {
+        for json in [false, true] {
+            let mut args = view.clone();
+            args.extend(json.then_some("--json"));
+            let answer = agent.run(&args);
+            for (stream, text) in [("stdout", &answer.stdout), ("stderr", &answer.stderr)] {
+                for secret in secrets.iter().copied().chain([folder.as_str()]) {
+                    assert!(!text.contains(secret), "{secret} in {stream} of {args:?}: {text}");
+                }
+            }
         }
     }
 }

@@ -239,6 +239,9 @@ fn reports_count_and_group() {
         (&json!(3), &json!(0), &json!(0))
     );
     assert!(agent.run(&["runs", "audit"]).ends(0).stdout.contains("events "));
+    // Old names go on, and say the new one.
+    assert!(agent.run(&["metrics", "--by", "model"]).ends(0).stderr.contains("`runs report`"));
+    assert!(agent.run(&["audit-runs"]).ends(0).stderr.contains("`runs audit`"));
 }
 
 // SRC-1: the recorded answers and results again, with no effect; what changed since shows.
@@ -485,4 +488,84 @@ fn retention_is_the_hosts_work() {
     eventually(Duration::from_secs(20), || agent.run(&["logs"]).stdout.contains("retention would remove"));
     agent.run(&["stop"]).ends(0);
     assert_eq!(runs(&agent).len(), 2);
+}
+
+// A folder that can't be written, an index that is damaged or gone there, and nothing is made.
+#[test]
+fn a_folder_that_can_not_be_written_is_read() {
+    let agent = lived();
+    assert_eq!(runs(&agent).len(), 2);
+    let look = |args: &[&str]| {
+        let mut command = std::process::Command::new("bwrap");
+        command
+            .args(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"])
+            .arg(super::agent::program());
+        let output = command.args(args).current_dir(agent.path()).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{args:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
+        text
+    };
+    let log = agent.path().join(".mono-agent/log");
+    for damage in ["none", "junk", "gone"] {
+        match damage {
+            "junk" => std::fs::write(log.join("search.sqlite"), "junk junk junk").unwrap(),
+            "gone" => std::fs::remove_file(log.join("search.sqlite")).unwrap(),
+            _ => {}
+        }
+        let names = || {
+            let mut all: Vec<_> =
+                std::fs::read_dir(&log).unwrap().map(|it| it.unwrap().file_name()).collect();
+            all.sort();
+            all
+        };
+        let before = names();
+        assert!(look(&["runs", "search", "评", "invoice"]).contains("invoice"), "{damage}");
+        let page: Value = serde_json::from_str(&look(&["runs", "list", "--json"])).unwrap();
+        assert_eq!(page["runs"].as_array().unwrap().len(), 2, "{damage}");
+        let run = id(&page["runs"][1]);
+        look(&["runs", "show", &run]);
+        look(&["runs", "replay", &run]);
+        assert!(look(&["audit", "verify"]).contains("the chain is whole"));
+        assert_eq!(names(), before);
+    }
+}
+
+// T9-05: a full disk takes nobody's past away: with the index, with a damaged one, and without one.
+#[test]
+fn the_past_is_read_on_a_full_disk() {
+    let agent = lived();
+    assert_eq!(runs(&agent).len(), 2);
+    for first in ["true", "echo junk > .mono-agent/log/search.sqlite", "rm .mono-agent/log/search.sqlite"] {
+        let program = super::agent::program();
+        let script = format!(
+            "cp -a '{}/.' /mnt && cd /mnt && {first} && {{ head -c 9000000 /dev/zero > fill; '{}' runs list && '{}' runs search \
+             invoice && '{}' audit verify; }}",
+            agent.path().display(),
+            program.display(),
+            program.display(),
+            program.display()
+        );
+        let mut command = std::process::Command::new("bwrap");
+        command.args([
+            "--ro-bind",
+            "/",
+            "/",
+            "--dev",
+            "/dev",
+            "--proc",
+            "/proc",
+            "--size",
+            "4000000",
+            "--tmpfs",
+            "/mnt",
+        ]);
+        let output = command.args(["sh", "-c", &script]).output().unwrap();
+        let (text, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{first}: {text}{told}");
+        assert_eq!(text.matches("invoice").count(), 2, "{first}: {text}{told}");
+        assert!(
+            text.contains("the chain is whole") && told.contains("No space left"),
+            "{first}: {text}{told}"
+        );
+    }
 }
