@@ -5,7 +5,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// The most events of a run that are compared; more are cut, and said to be.
+/// The most events of a run that are compared one with another, between what both begin and end with; more are cut,
+/// and said to be.
 pub const EVENTS_MAX: usize = 2000;
 
 /// How two runs differ.
@@ -38,10 +39,15 @@ pub struct Change {
 
 /// Compares the events of two runs. Show the result through a [`crate::View`] where it leaves the host.
 pub fn diff(first: &[StoredEvent], second: &[StoredEvent]) -> Difference {
-    let cut = first.len() > EVENTS_MAX || second.len() > EVENTS_MAX;
     let (a, b) = (normal(first), normal(second));
-    let steps = script(&a, &b);
-    let mut difference = Difference { cut, ..Difference::default() };
+    let shorter = a.len().min(b.len());
+    let head = a.iter().zip(&b).take_while(|(a, b)| a.text == b.text).count();
+    let tail =
+        a.iter().rev().zip(b.iter().rev()).take(shorter - head).take_while(|(a, b)| a.text == b.text).count();
+    let (a, b) = (&a[head..a.len() - tail], &b[head..b.len() - tail]);
+    let cut = a.len() > EVENTS_MAX || b.len() > EVENTS_MAX;
+    let steps = script(&a[..a.len().min(EVENTS_MAX)], &b[..b.len().min(EVENTS_MAX)]);
+    let mut difference = Difference { cut, alike: head + tail, ..Difference::default() };
     let mut pending: Vec<&Line> = Vec::new();
     for step in steps {
         match step {
@@ -94,7 +100,6 @@ fn normal(events: &[StoredEvent]) -> Vec<Line> {
     };
     events
         .iter()
-        .take(EVENTS_MAX)
         .map(|event| {
             let mut body = event.body.clone();
             if let Some(map) = body.as_object_mut() {
@@ -184,5 +189,23 @@ mod tests {
         assert_eq!(found.changes[0].second.as_ref().map(|it| it["body"]["text"].clone()), Some("b".into()));
         let shorter = diff(&a, &b[..1]);
         assert_eq!((shorter.alike, shorter.changes.len()), (1, 2));
+        assert_eq!((diff(&a, &[]).changes.len(), diff(&[], &[]).same), (3, true));
+    }
+
+    #[test]
+    fn long_runs_are_compared_where_they_differ() {
+        let long: Vec<StoredEvent> =
+            (0..5_000).map(|n| event("warning", json!({"code": "x", "message": n.to_string()}))).collect();
+        let same = diff(&long, &long);
+        assert!(same.same && same.alike == 5_000 && !same.cut);
+        let mut other = long.clone();
+        other[4_000].body["message"] = "other".into();
+        let one = diff(&long, &other);
+        assert_eq!((one.alike, one.changes.len(), one.cut), (4_999, 1, false));
+        for event in &mut other {
+            event.body["code"] = "y".into();
+        }
+        let all = diff(&long, &other);
+        assert!(all.cut && !all.same && all.changes.len() <= 2 * EVENTS_MAX);
     }
 }

@@ -96,7 +96,7 @@ fn retain(dir: &Path) {
         n += 1;
         turn(&log, "web:a", &format!("r{n}"), "words to find", "an answer");
         say(&format!("r{n}"));
-        if n % 3 == 0 {
+        if n.is_multiple_of(3) {
             log.retain(&policy, 30).unwrap();
             log.anchor_head(30).unwrap();
             say("retained");
