@@ -27,6 +27,8 @@ source scripts/model.sh
 start_model
 export HOST_MODEL_TEST_ENDPOINT=$MODEL_ENDPOINT
 cargo test --workspace --no-fail-fast
+say "MCP conformance of the client"
+scripts/conformance.sh
 say "the demo answers"
 scripts/demo.sh "What is the code word in notes.txt?" | tee target/demo-answer.txt
 grep -qi heron target/demo-answer.txt || die "the demo did not find the code word"

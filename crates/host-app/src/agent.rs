@@ -14,6 +14,8 @@ use crate::memory::AgentMemory;
 use crate::parts::models::ModelNote;
 use crate::parts::prompt::Texts;
 use crate::parts::servers::Servers;
+use crate::questions::Questions;
+use crate::run_context::Loans;
 use crate::state::StateFolder;
 use crate::surfaces::TurnSurfaces;
 use crate::turn_lock::TurnLock;
@@ -25,6 +27,7 @@ use host_policy::{ApprovalRules, ToolPolicy};
 use host_ports::CancellationToken;
 use host_ports::ask::{Ask, NobodyToAsk};
 use host_ports::clock::Clock as _;
+use host_ports::elicit::Elicit;
 use host_ports::kept::KeptOutput;
 use host_ports::log::Recorder;
 use host_ports::model::ToolSpec;
@@ -77,12 +80,14 @@ pub struct People {
     pub ask: Arc<dyn Ask>,
     /// Who plays the model, where it is `manual:operator`.
     pub desk: Option<Arc<dyn OperatorDesk>>,
+    /// Who is asked what MCP servers want of a person; none = it is declined.
+    pub elicit: Option<Arc<dyn Elicit>>,
 }
 
 impl People {
     /// Nobody is there.
     pub fn nobody() -> Self {
-        People { ask: Arc::new(NobodyToAsk), desk: None }
+        People { ask: Arc::new(NobodyToAsk), desk: None, elicit: None }
     }
 }
 
@@ -107,6 +112,10 @@ pub(crate) struct Inner {
     pub(crate) incarnation: String,
     pub(crate) texts: Texts,
     pub(crate) desks: Arc<Desks>,
+    /// Who is asked in which run what servers want to know.
+    pub(crate) questions: Arc<Questions>,
+    /// What runs lend to servers.
+    pub(crate) loans: Option<Arc<Loans>>,
     pub(crate) model: ModelNote,
     pub(crate) home: Option<Home>,
     pub(crate) started_at: i64,
@@ -182,6 +191,9 @@ impl Agent {
     /// still lives is left alone.
     pub async fn recover(&self) {
         let Some(home) = &self.inner.home else { return };
+        if let Some(loans) = &self.inner.loans {
+            loans.sweep().await;
+        }
         let log = Arc::clone(&home.log);
         let now = SystemClock.now_ms();
         match tokio::task::spawn_blocking(move || log.recover_interrupted(now)).await {
@@ -219,14 +231,19 @@ impl Agent {
             _ => None,
         };
         let _seat = people.desk.map(|desk| inner.desks.seat(self.desk_key(&exact), desk));
-        let surfaces = Arc::new(TurnSurfaces::new(Arc::clone(inner), people.ask));
+        let surfaces = Arc::new(
+            TurnSurfaces::new(Arc::clone(inner), people.ask, people.elicit)
+                .lending(turn.attachments.clone(), events.clone()),
+        );
         let background = inner.memory.background(&turn, &cancel).await;
         let context = TurnContext { background: background.into_iter().collect(), ..self.context(&turn) };
         let completed: Arc<dyn Completed> = Arc::clone(&inner.memory) as _;
+        let sealing = Arc::clone(&surfaces) as _;
         let input =
-            RunInput { context, cancel, events, completed: Some(completed), ..RunInput::new(turn, surfaces) };
+            RunInput { context, cancel, events, completed: Some(completed), ..RunInput::new(turn, sealing) };
         let outcome = engine.run(input).await;
         inner.memory.ended(&outcome.run);
+        surfaces.end().await;
         inner.active.fetch_sub(1, Ordering::Relaxed);
         outcome
     }
@@ -266,7 +283,9 @@ impl Agent {
         cancel: CancellationToken,
     ) -> Result<Settled, AgentError> {
         self.check_channel(channel)?;
-        let surface = self.seal(channel, people).await?;
+        let surfaces = TurnSurfaces::new(Arc::clone(&self.inner), people.ask, people.elicit)
+            .lending(Vec::new(), EventSink::default());
+        let surface = surfaces.seal(call_facts(channel)).await?;
         let facts = surface.facts().clone();
         let scope = Scope::of_run(&facts.conversation, &facts.run);
         let (offered, withheld) = surface.record();
@@ -301,6 +320,8 @@ impl Agent {
             failover_history: Vec::new(),
         };
         settled.recorded &= self.inner.recorder.record(scope, ended).await.is_ok();
+        drop(surface);
+        surfaces.end().await;
         Ok(settled)
     }
 
@@ -344,14 +365,7 @@ impl Agent {
     }
 
     async fn seal(&self, channel: &str, people: People) -> Result<Surface, AgentError> {
-        let facts = RunFacts {
-            run: RunId::fresh(),
-            conversation: call_conversation(channel),
-            channel: Channel::new(channel),
-            trigger: Trigger::Interactive,
-            isolated: true,
-        };
-        Ok(TurnSurfaces::new(Arc::clone(&self.inner), people.ask).seal(facts).await?)
+        Ok(TurnSurfaces::new(Arc::clone(&self.inner), people.ask, None).seal(call_facts(channel)).await?)
     }
 
     /// Forgets the prompts of all conversations; gives their number and bytes.
@@ -414,6 +428,9 @@ impl Agent {
     /// Ends everything that was started: servers, and the log in order.
     pub async fn close(&self) {
         self.inner.memory.close().await;
+        if let Some(loans) = &self.inner.loans {
+            loans.settle().await;
+        }
         if let Some(servers) = &self.inner.servers {
             servers.pool.shutdown().await;
         }
@@ -437,6 +454,17 @@ impl Inner {
         !self.texts.skills_to_read().is_empty()
             && host_vocab::ToolName::parse("ReadSkill")
                 .is_ok_and(|name| self.policy.judge(host_policy::Subject::Gated(&name)).allowed)
+    }
+}
+
+/// The facts of a call without a run of its own.
+fn call_facts(channel: &str) -> RunFacts {
+    RunFacts {
+        run: RunId::fresh(),
+        conversation: call_conversation(channel),
+        channel: Channel::new(channel),
+        trigger: Trigger::Interactive,
+        isolated: true,
     }
 }
 

@@ -206,6 +206,8 @@ impl AgentBuilder {
                 incarnation,
                 texts: Texts::of_identity(self.identity),
                 desks: Arc::new(Desks::default()),
+                questions: Arc::default(),
+                loans: None,
                 model: ModelNote { reference, ..ModelNote::default() },
                 home: None,
                 started_at: SystemClock.now_ms(),

@@ -33,6 +33,11 @@ impl StateFolder {
         self.artifacts.join("tool-output")
     }
 
+    /// Folders of runs' own output, gone with the run (CTX-2).
+    pub fn outbound(&self) -> PathBuf {
+        self.artifacts.join("outbound")
+    }
+
     /// Runs' artifacts.
     pub fn artifacts(&self) -> &Path {
         &self.artifacts

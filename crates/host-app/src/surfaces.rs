@@ -1,22 +1,68 @@
 //! Sealing for one turn.
 
 use crate::agent::Inner;
+use crate::questions::QuestionSeat;
+use crate::run_context::Loan;
 use host_ports::BoxFuture;
 use host_ports::ask::Ask;
-use host_run::{LentSurface, SurfaceError, Surfaces};
+use host_ports::elicit::Elicit;
+use host_run::{EventSink, LentSurface, SurfaceError, Surfaces};
 use host_surface::{GatePorts, RunFacts, Surface, seal};
-use std::sync::Arc;
+use host_turn::Attachment;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The surfaces of an agent's turns, with the person who is asked in this one.
 pub(crate) struct TurnSurfaces {
     pub(crate) agent: Arc<Inner>,
     pub(crate) ask: Arc<dyn Ask>,
+    /// Who is asked what servers want to know.
+    pub(crate) elicit: Option<Arc<dyn Elicit>>,
+    /// That person's place, for as long as the turn lasts.
+    seat: Mutex<Option<QuestionSeat>>,
+    /// What the turn came with, and who listens, where it runs tools; none = it only looks.
+    lends: Option<(Vec<Attachment>, EventSink)>,
+    /// What it has lent to servers.
+    loan: Mutex<Option<Loan>>,
     pub(crate) lent: LentSurface,
 }
 
 impl TurnSurfaces {
-    pub(crate) fn new(agent: Arc<Inner>, ask: Arc<dyn Ask>) -> Self {
-        TurnSurfaces { agent, ask, lent: LentSurface::default() }
+    pub(crate) fn new(agent: Arc<Inner>, ask: Arc<dyn Ask>, elicit: Option<Arc<dyn Elicit>>) -> Self {
+        TurnSurfaces {
+            agent,
+            ask,
+            elicit,
+            seat: Mutex::default(),
+            lends: None,
+            loan: Mutex::default(),
+            lent: LentSurface::default(),
+        }
+    }
+}
+
+impl TurnSurfaces {
+    /// The same for a turn that runs tools: it lends its context to the servers that are listed for it.
+    pub(crate) fn lending(mut self, attachments: Vec<Attachment>, events: EventSink) -> Self {
+        self.lends = Some((attachments, events));
+        self
+    }
+
+    /// Takes back what was lent, when the run has settled.
+    pub(crate) async fn end(&self) {
+        let loan = self.loan.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(loan) = loan {
+            loan.end().await;
+        }
+    }
+
+    async fn lend(&self, facts: &RunFacts) {
+        let (Some((attachments, events)), Some(loans), Some(servers)) =
+            (&self.lends, &self.agent.loans, &self.agent.servers)
+        else {
+            return;
+        };
+        let loan = loans.lend(facts, attachments, events.clone(), &servers.pool).await;
+        *self.loan.lock().unwrap_or_else(PoisonError::into_inner) = loan;
     }
 }
 
@@ -24,6 +70,11 @@ impl Surfaces for TurnSurfaces {
     fn seal(&self, facts: RunFacts) -> BoxFuture<'_, Result<Surface, SurfaceError>> {
         Box::pin(async move {
             let agent = &self.agent;
+            if let Some(person) = &self.elicit {
+                let seat = agent.questions.seat(facts.run.clone(), Arc::clone(person));
+                *self.seat.lock().unwrap_or_else(PoisonError::into_inner) = Some(seat);
+            }
+            self.lend(&facts).await;
             let ports = GatePorts {
                 recorder: Some(agent.recorder.clone()),
                 ask: Arc::clone(&self.ask),

@@ -316,7 +316,7 @@ async fn approvals_go_to_the_people_of_the_turn() {
     run(&agent, turn("20 + 22?"), People::nobody()).await;
     assert_eq!(tool.ran(), 0);
     let person = Arc::new(Answers::new(vec![ApprovalAnswer::Approved]));
-    let people = People { ask: Arc::clone(&person) as _, desk: None };
+    let people = People { ask: Arc::clone(&person) as _, desk: None, elicit: None };
     run(&agent, turn("again"), people).await;
     assert_eq!((tool.ran(), person.asked()), (1, vec!["Add".to_owned()]));
 }

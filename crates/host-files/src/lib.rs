@@ -22,6 +22,7 @@ mod private;
 mod replace;
 mod resolve;
 mod rotating;
+pub mod run_output;
 pub mod state;
 mod walk;
 

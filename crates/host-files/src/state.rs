@@ -94,6 +94,18 @@ pub fn is_file(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| about.is_file())
 }
 
+/// The user that owns what is there, links followed; none = nothing is there.
+pub fn owner_of(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata(path).ok().map(|about| about.uid())
+}
+
+/// The mode bits of what is there, links followed; none = nothing is there.
+pub fn mode_of(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(path).ok().map(|about| about.permissions().mode() & 0o7777)
+}
+
 /// Writes a file in one step with the given mode bits (`0o600` for what others may not see).
 ///
 /// # Errors

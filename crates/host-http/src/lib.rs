@@ -1,5 +1,5 @@
-//! Every listening socket: the owner-only local socket of a running agent (ENG-9), and request-scoped addresses on
-//! the loopback interface for outside runtimes (HIS-1).
+//! Every listening socket: the owner-only local socket of a running agent (ENG-9), request-scoped addresses on the
+//! loopback interface for outside runtimes (HIS-1), and the one to which MCP servers post their progress (CTX-4).
 
 #![allow(clippy::disallowed_methods, reason = "this crate owns the listening sockets")]
 
@@ -7,9 +7,11 @@ mod address;
 mod frames;
 mod local;
 mod loopback;
+mod progress;
 mod request;
 
 pub use address::SocketAddress;
 pub use frames::{FRAME_BYTES_MAX, FrameError, Frames, READ_FRAME_BYTES_MAX};
 pub use local::{BindError, ConnectError, LocalFrames, LocalSocket, connect};
 pub use loopback::{Loopback, MESSAGE_BYTES_MAX};
+pub use progress::{ProgressBridge, ProgressLedger, ProgressPost};

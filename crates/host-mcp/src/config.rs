@@ -35,6 +35,8 @@ pub struct McpServerConfig {
     pub call_total_max: Duration,
     /// Which family of protocol revisions is tried.
     pub era: EraChoice,
+    /// Whether it gets the trusted context of each run (CTX-1); stdio servers alone.
+    pub run_context: bool,
 }
 
 /// How a server is reached.
@@ -148,11 +150,17 @@ impl McpServerConfig {
             transport,
             timeout: TIMEOUT_DEFAULT,
             required: false,
-            confine: Confine::Sandbox { read: Vec::new(), write: Vec::new(), network: None },
+            confine: Confine::Sandbox { read: Vec::new(), write: Vec::new(), own: Vec::new(), network: None },
             reset_timeout_on_progress: false,
             call_total_max: CALL_TOTAL_DEFAULT,
             era: EraChoice::Auto,
+            run_context: false,
         }
+    }
+
+    /// Whether it gets the trusted context of each run: only a child process can.
+    pub fn takes_run_context(&self) -> bool {
+        self.run_context && matches!(self.transport, McpTransport::Stdio(_))
     }
 
     /// A digest of all that decides which tools the server has: what its cached definitions are kept

@@ -249,12 +249,11 @@ impl Connection {
         params.arguments = Some(request.arguments.clone());
         params.input_responses = request.round.responses.clone().map(|all| all.into_iter().collect());
         params.request_state.clone_from(&request.round.state);
+        let beat = Arc::new(Notify::new());
+        let listening = self.listeners.listen(request.progress.clone(), Arc::clone(&beat), asker.clone());
         let mut handle = self.send(ClientRequest::CallToolRequest(CallToolRequest::new(params))).await?;
         let _slot = SlotGuard { exchange: &self.exchange, id: handle.id.clone() };
-        let beat = Arc::new(Notify::new());
-        let token = handle.progress_token.0.clone();
-        let _listening =
-            self.listeners.listen(token, request.progress.clone(), Arc::clone(&beat), asker.clone());
+        listening.named(handle.progress_token.0.clone());
         let ends_at = Instant::now() + bounds.total;
         let mut quiet_until = Instant::now() + bounds.timeout;
         let fault = loop {

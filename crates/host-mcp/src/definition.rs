@@ -2,6 +2,7 @@
 
 use crate::dialect;
 use crate::repair;
+use host_surface::InputSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -122,6 +123,9 @@ fn tool(raw: &RawValue) -> Result<ToolDefinition, OddTool> {
         return Err(odd(&name, "its input schema is not that of an object, and arguments always are one"));
     }
     dialect::modernise(&mut input_schema);
+    if let Err(why) = InputSchema::new(input_schema.clone()).usable() {
+        return Err(odd(&name, &format!("its input schema is broken: {why}")));
+    }
     Ok(ToolDefinition { name, description, input_schema: Arc::new(input_schema), rest: map })
 }
 

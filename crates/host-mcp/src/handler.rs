@@ -15,31 +15,49 @@ use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
-/// Calls that wait for progress, by their token.
+/// Calls that wait for progress and answer questions.
 #[derive(Default)]
-pub(crate) struct Listeners(Mutex<HashMap<NumberOrString, Listener>>);
+pub(crate) struct Listeners {
+    calls: Mutex<HashMap<u64, Listener>>,
+    next: AtomicU64,
+}
 
 #[derive(Clone)]
 struct Listener {
+    /// The call's progress token, once it was sent.
+    token: Option<NumberOrString>,
     sink: ProgressSink,
     beat: Arc<Notify>,
     asker: Asker,
 }
 
 impl Listeners {
-    /// Listens for one call until the guard is dropped; `beat` is told at each sign of progress.
+    /// Listens for one call until the guard is dropped; `beat` is told at each sign of progress. This begins
+    /// before the call is sent: a quick server asks before the sender knows that the request is out.
     pub(crate) fn listen(
         self: &Arc<Self>,
-        token: NumberOrString,
         sink: ProgressSink,
         beat: Arc<Notify>,
         asker: Asker,
     ) -> ListenGuard {
-        self.map().insert(token.clone(), Listener { sink, beat, asker });
-        ListenGuard { listeners: Arc::clone(self), token }
+        let key = self.next.fetch_add(1, Ordering::Relaxed);
+        self.map().insert(key, Listener { token: None, sink, beat, asker });
+        ListenGuard { listeners: Arc::clone(self), key }
+    }
+
+    /// The call with a progress token; one that was sent this moment does not know its own yet.
+    fn of_token(&self, token: &NumberOrString) -> Option<Listener> {
+        let map = self.map();
+        if let Some(known) = map.values().find(|listener| listener.token.as_ref() == Some(token)) {
+            return Some(known.clone());
+        }
+        let mut unnamed = map.values().filter(|listener| listener.token.is_none());
+        let only = unnamed.next()?;
+        unnamed.next().is_none().then(|| only.clone())
     }
 
     /// Who answers a question of the server: the one run that has calls in flight.
@@ -50,20 +68,29 @@ impl Listeners {
         all.all(|other| first.same_run(other)).then(|| first.clone())
     }
 
-    fn map(&self) -> std::sync::MutexGuard<'_, HashMap<NumberOrString, Listener>> {
-        self.0.lock().unwrap_or_else(|broken| broken.into_inner())
+    fn map(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Listener>> {
+        self.calls.lock().unwrap_or_else(|broken| broken.into_inner())
     }
 }
 
 /// Ends the listening of one call.
 pub(crate) struct ListenGuard {
     listeners: Arc<Listeners>,
-    token: NumberOrString,
+    key: u64,
+}
+
+impl ListenGuard {
+    /// The call's token, now that it was sent.
+    pub(crate) fn named(&self, token: NumberOrString) {
+        if let Some(listener) = self.listeners.map().get_mut(&self.key) {
+            listener.token = Some(token);
+        }
+    }
 }
 
 impl Drop for ListenGuard {
     fn drop(&mut self) {
-        self.listeners.map().remove(&self.token);
+        self.listeners.map().remove(&self.key);
     }
 }
 
@@ -150,8 +177,7 @@ impl ClientHandler for Handler {
         params: ProgressNotificationParam,
         _context: NotificationContext<RoleClient>,
     ) {
-        let listener = self.listeners.map().get(&params.progress_token.0).cloned();
-        if let Some(Listener { sink, beat, .. }) = listener {
+        if let Some(Listener { sink, beat, .. }) = self.listeners.of_token(&params.progress_token.0) {
             beat.notify_one();
             sink.tell(Progress {
                 message: text::one_line(&params.message.unwrap_or_default(), 300),

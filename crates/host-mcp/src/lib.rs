@@ -27,6 +27,7 @@ mod pool;
 mod repair;
 mod result;
 mod round;
+mod run_context;
 mod served;
 mod server;
 mod source;
@@ -46,6 +47,7 @@ pub use environment::{EnvironmentError, EnvironmentSources, SAFE_NAMES, child_en
 pub use fault::{ConnectError, HttpFault};
 pub use naming::{NamingError, local_names, shown_name};
 pub use pool::{McpPool, PoolOptions, Refresh};
+pub use run_context::{RunContexts, RunLoan, names as context_names};
 pub use served::ServedTools;
 pub use source::McpSource;
 pub use status::{LeftOut, ServerState, ServerStatus, TestReport};

@@ -19,7 +19,7 @@ use crate::streamable::{Endpoint, PortClient};
 use host_ports::CancellationToken;
 use host_ports::elicit::Elicit;
 use host_ports::http::Http;
-use host_ports::spawn::{Confine, Spawn, SpawnSpec};
+use host_ports::spawn::{Confine, OwnFolder, Spawn, SpawnSpec};
 use host_redact::Redactor;
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, RoleClient};
@@ -42,6 +42,8 @@ pub(crate) struct Ports {
     pub(crate) host_env: Arc<BTreeMap<String, String>>,
     /// Variables that win over every entry (CTX-1).
     pub(crate) overlay: Arc<BTreeMap<String, String>>,
+    /// Folders of the host's state that a run lends.
+    pub(crate) lent: Arc<[OwnFolder]>,
     /// Where each confined server has a home of its own.
     pub(crate) homes: Option<PathBuf>,
     /// Folders that a server is told of when it asks.
@@ -178,10 +180,11 @@ impl Job<'_> {
             confined,
             home: own_home.as_deref(),
         })?;
-        if let Confine::Sandbox { read, write, .. } = &mut confine {
+        if let Confine::Sandbox { read, own, .. } = &mut confine {
             let home = self.ports.host_env.get("HOME").map(Path::new);
             read.extend(install_paths(stdio, home));
-            write.extend(own_home);
+            own.extend(own_home.map(|path| OwnFolder { path, writable: true }));
+            own.extend(self.ports.lent.iter().cloned());
         }
         Ok(SpawnSpec {
             label: self.label.clone(),

@@ -4,6 +4,7 @@ use crate::cache::DefinitionCache;
 use crate::config::McpServerConfig;
 use crate::definition::Route;
 use crate::lifecycle::Ports;
+use crate::run_context::{RunContexts, overlay};
 use crate::server::{Server, Snapshot};
 use crate::source::{McpSource, sort_out};
 use crate::status::{ServerState, ServerStatus, TestReport};
@@ -13,8 +14,7 @@ use host_ports::http::Http;
 use host_ports::spawn::Spawn;
 use host_redact::Redactor;
 use host_surface::ToolSource;
-use host_vocab::ServerName;
-use host_vocab::ToolName;
+use host_vocab::{RunId, ServerName, ToolName};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -56,6 +56,8 @@ pub struct PoolOptions {
     /// Who is asked what servers want of a person in the middle of a call (MCP-14); `None` = it is not
     /// announced, and declined.
     pub elicit: Option<Arc<dyn Elicit>>,
+    /// Who knows what each run lends to servers with `run_context` (CTX-1).
+    pub contexts: Option<Arc<dyn RunContexts>>,
     /// What no error, status or log line may carry: servers print and send back what they were given.
     pub redactor: Arc<Redactor>,
 }
@@ -71,6 +73,7 @@ impl Default for PoolOptions {
             refresh: Refresh::Background { older_than: Duration::from_secs(60) },
             idle_close: Duration::from_secs(900),
             elicit: None,
+            contexts: None,
             redactor: Arc::default(),
         }
     }
@@ -95,6 +98,7 @@ impl McpPool {
             http,
             host_env: Arc::new(options.host_env),
             overlay: Arc::new(options.overlay),
+            lent: Arc::default(),
             homes: options.homes,
             roots: options.roots.into(),
             elicit: options.elicit,
@@ -106,8 +110,14 @@ impl McpPool {
                 continue;
             }
             let cache = options.cache.clone();
-            let server = Server::new(config, ports.clone(), cache, options.refresh, options.idle_close);
-            sources.push(Arc::new(McpSource::new(server)));
+            let mut ports = ports.clone();
+            if config.takes_run_context() {
+                let mut blank = overlay(None);
+                blank.extend(ports.overlay.iter().map(|(name, value)| (name.clone(), value.clone())));
+                ports.overlay = Arc::new(blank);
+            }
+            let server = Server::new(config, ports, cache, options.refresh, options.idle_close);
+            sources.push(Arc::new(McpSource::new(server, options.contexts.clone())));
         }
         McpPool { sources }
     }
@@ -186,9 +196,15 @@ impl McpPool {
         Some(report)
     }
 
+    /// Ends the servers that were started for one run, and waits until they are gone (CTX-2). Takes a few
+    /// seconds at most.
+    pub async fn end_run(&self, run: &RunId) {
+        join_all(self.sources.iter().map(|source| source.end_run(run))).await;
+    }
+
     /// Ends every server and what it started. Takes a few seconds at most.
     pub async fn shutdown(&self) {
-        join_all(self.sources.iter().map(|source| source.server.shutdown())).await;
+        join_all(self.sources.iter().map(|source| source.shutdown())).await;
     }
 }
 

@@ -14,6 +14,7 @@ use crate::elicitation::Asker;
 use crate::fault::{CallFault, ConnectError, HttpFault};
 use crate::lifecycle::{Attempt, Ports, establish};
 use crate::pool::Refresh;
+use crate::run_context::{self, RunLoan};
 use crate::stderr::Tail;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
@@ -131,6 +132,53 @@ impl Server {
             digest,
             stop: CancellationToken::new(),
             state: Mutex::default(),
+        })
+    }
+
+    /// The same server for one run alone, with what the run lends in place of the overlay. Its definitions are
+    /// the shared one's, as far as they are known.
+    pub(crate) fn for_run(self: &Arc<Self>, loan: &RunLoan) -> Arc<Self> {
+        let mut ports = self.ports.clone();
+        let mut values = run_context::overlay(Some(loan));
+        std::mem::swap(Arc::make_mut(&mut ports.overlay), &mut values);
+        ports.lent = loan.folders.clone().into();
+        let cache = self.cache.clone();
+        let server = Server::new(self.config.clone(), ports, cache, Refresh::Never, self.idle_close);
+        server.state().known.clone_from(&self.state().known);
+        server
+    }
+
+    /// Takes over what a run's own server went through: whether it works, and what it has.
+    pub(crate) fn learn(&self, of_run: &Server) {
+        let (theirs, mut state) = (of_run.state(), self.state());
+        state.starts += theirs.starts;
+        if theirs.starts == 0 {
+            return;
+        }
+        state.stderr.clone_from(&theirs.stderr);
+        if theirs.known.is_some() {
+            state.known.clone_from(&theirs.known);
+        }
+        state.start_failed = theirs.start_failed;
+        state.last_error.clone_from(&theirs.last_error);
+        state.next_try = theirs.next_try;
+        state.failures = if theirs.failures == 0 { 0 } else { state.failures + theirs.failures };
+        if state.failures >= FAILURES_MAX && theirs.failures > 0 {
+            state.next_try = Some(Instant::now() + QUARANTINE);
+        }
+    }
+
+    /// Why it is left alone right now, if it is.
+    pub(crate) fn left_alone(&self) -> Option<ConnectError> {
+        let state = self.state();
+        let wait = state.next_try?.checked_duration_since(Instant::now())?;
+        let cause = Box::new(state.last_error.clone()?);
+        if wait.is_zero() || state.failures == 0 {
+            return None;
+        }
+        Some(match state.failures {
+            FAILURES_MAX.. => ConnectError::Quarantined { cause, failures: state.failures },
+            _ => ConnectError::BackOff { cause, wait },
         })
     }
 

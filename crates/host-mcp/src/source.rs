@@ -2,12 +2,14 @@
 
 use crate::definition::Definitions;
 use crate::naming::{NamingError, local_names, shown_name};
+use crate::run_context::{RunContexts, RunServers};
 use crate::server::Server;
 use crate::status::LeftOut;
 use crate::tool::McpTool;
+use futures_util::future::join_all;
 use host_ports::BoxFuture;
 use host_surface::{Offer, RunFacts, ToolSource, WithheldBy};
-use host_vocab::ServerName;
+use host_vocab::{RunId, ServerName};
 use std::sync::{Arc, Mutex};
 
 /// One declared server as a source of tools, named `mcp:<server>`.
@@ -15,6 +17,9 @@ pub struct McpSource {
     pub(crate) server: Arc<Server>,
     /// What was made of the definitions last seen: schemas are compiled once, not once a run.
     built: Mutex<Option<Built>>,
+    /// Who knows what runs lend, and the servers that were made for single runs (CTX-1).
+    contexts: Option<Arc<dyn RunContexts>>,
+    runs: RunServers,
 }
 
 #[derive(Clone)]
@@ -24,13 +29,50 @@ struct Built {
 }
 
 impl McpSource {
-    pub(crate) fn new(server: Arc<Server>) -> Self {
-        McpSource { server, built: Mutex::default() }
+    pub(crate) fn new(server: Arc<Server>, contexts: Option<Arc<dyn RunContexts>>) -> Self {
+        McpSource { server, built: Mutex::default(), contexts, runs: RunServers::default() }
     }
 
     /// The server's name in the config.
     pub fn server_name(&self) -> &ServerName {
         &self.server.config.name
+    }
+
+    /// The server that a run calls: the shared one, or one of its own where the run lends it something.
+    async fn server_of(&self, run: &RunId) -> Result<Arc<Server>, String> {
+        let contexts = self.contexts.as_ref().filter(|_| self.server.config.takes_run_context());
+        let Some(contexts) = contexts else { return Ok(Arc::clone(&self.server)) };
+        let Some(loan) = contexts.of(run)? else { return Ok(Arc::clone(&self.server)) };
+        if let Some(why) = self.server.left_alone() {
+            return Err(self.server.shown(&why));
+        }
+        self.server.read_cache().await;
+        Ok(self.runs.of(run, || self.server.for_run(&loan)))
+    }
+
+    async fn offers_for(&self, run: &RunId) -> Result<Vec<Offer>, String> {
+        let server = self.server_of(run).await?;
+        let definitions = server.definitions().await.map_err(|error| server.shown(&error))?;
+        if Arc::ptr_eq(&server, &self.server) {
+            Ok(self.offers_of(definitions))
+        } else {
+            Ok(build(&server, &definitions))
+        }
+    }
+
+    /// Ends the server of one run.
+    pub(crate) async fn end_run(&self, run: &RunId) {
+        if let Some(server) = self.runs.take(run) {
+            server.shutdown().await;
+            self.server.learn(&server);
+        }
+    }
+
+    /// Ends everything that runs for it.
+    pub(crate) async fn shutdown(&self) {
+        let mut all = self.runs.take_all();
+        all.push(Arc::clone(&self.server));
+        join_all(all.iter().map(|server| server.shutdown())).await;
     }
 
     fn offers_of(&self, definitions: Arc<Definitions>) -> Vec<Offer> {
@@ -49,15 +91,12 @@ impl ToolSource for McpSource {
         format!("mcp:{}", self.server.config.name)
     }
 
-    fn offers<'a>(&'a self, _run: &'a RunFacts) -> BoxFuture<'a, Vec<Offer>> {
+    fn offers<'a>(&'a self, run: &'a RunFacts) -> BoxFuture<'a, Vec<Offer>> {
         Box::pin(async {
-            match self.server.definitions().await {
-                Ok(definitions) => self.offers_of(definitions),
-                Err(error) => {
-                    let name = format!("mcp__{}__*", self.server.config.name);
-                    vec![Offer::withheld(name, WithheldBy::Source, self.server.shown(&error))]
-                }
-            }
+            self.offers_for(&run.run).await.unwrap_or_else(|why| {
+                let name = format!("mcp__{}__*", self.server.config.name);
+                vec![Offer::withheld(name, WithheldBy::Source, why)]
+            })
         })
     }
 }

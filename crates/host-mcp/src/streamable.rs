@@ -21,6 +21,7 @@ use sse_stream::{Error as SseError, Sse};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use tokio::sync::watch;
 use url::Url;
 
 /// The most of an error's body that is read.
@@ -29,6 +30,8 @@ const ERROR_BODY_BYTES_MAX: usize = 64 * 1024;
 const RESUMES_MAX: u32 = 3;
 /// How often the server's own stream may end at once before it is left alone.
 const SHORT_STREAMS_MAX: u32 = 3;
+/// How long the first call of a session waits for the server's own stream.
+const OWN_STREAM_WAIT: Duration = Duration::from_secs(2);
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -102,6 +105,8 @@ struct Inner {
     /// The event that a stream was last resumed from, and how often.
     resumed: Mutex<HashMap<String, u32>>,
     short_streams: Mutex<u32>,
+    /// The session whose own stream was answered, whatever the answer.
+    own_stream: watch::Sender<Option<Arc<str>>>,
 }
 
 type Fault = StreamableHttpError<HttpFault>;
@@ -113,6 +118,7 @@ impl PortClient {
             exchange,
             resumed: Mutex::default(),
             short_streams: Mutex::default(),
+            own_stream: watch::Sender::default(),
         }))
     }
 
@@ -134,6 +140,9 @@ impl PortClient {
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<StreamableHttpPostResponse, Fault> {
         let inner = &self.0;
+        if let (Some(session), true) = (&session, is_call(&message)) {
+            self.own_stream_of(session).await;
+        }
         inner.exchange.sent(&message);
         let id = request_id(&message);
         let opening = Opening::of(&message);
@@ -285,6 +294,17 @@ impl PortClient {
         .boxed()
     }
 
+    /// Waits until the server's own stream of a session was answered. What a server asks in the middle of a call
+    /// may come there, and many servers lose it where nobody listens yet.
+    async fn own_stream_of(&self, session: &Arc<str>) {
+        let mut answered = self.0.own_stream.subscribe();
+        let wait = answered.wait_for(|it| it.as_deref() == Some(&**session));
+        if tokio::time::timeout(OWN_STREAM_WAIT, wait).await.is_err() {
+            tracing::debug!("the server does not answer the GET of its own stream; calls go on without it");
+            self.0.own_stream.send_replace(Some(Arc::clone(session)));
+        }
+    }
+
     async fn open_stream(
         &self,
         session: Option<Arc<str>>,
@@ -373,7 +393,12 @@ impl StreamableHttpClient for PortClient {
         _auth_header: Option<String>,
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Fault> {
-        self.open_stream(session_id, last_event_id, custom_headers).await
+        let own = session_id.clone().filter(|_| last_event_id.is_none());
+        let stream = self.open_stream(session_id, last_event_id, custom_headers).await;
+        if own.is_some() {
+            self.0.own_stream.send_replace(own);
+        }
+        stream
     }
 }
 
@@ -416,6 +441,10 @@ fn request_id(message: &ClientJsonRpcMessage) -> Option<RequestId> {
         JsonRpcMessage::Request(request) => Some(request.id.clone()),
         _ => None,
     }
+}
+
+fn is_call(message: &ClientJsonRpcMessage) -> bool {
+    matches!(message, JsonRpcMessage::Request(request) if matches!(request.request, ClientRequest::CallToolRequest(_)))
 }
 
 fn sse_of(message: &ServerJsonRpcMessage) -> Sse {

@@ -122,6 +122,21 @@ async fn rounds_end_after_ten_and_the_state_goes_back_untouched() {
     pool.shutdown().await;
 }
 
+// MCP-3, MCP-14: a call waits until the session's own stream is open; a question on it would be lost else.
+#[tokio::test]
+async fn what_a_server_asks_on_its_own_stream_is_not_lost() {
+    let fake = support::fake::Fake::start("own-stream", "").await;
+    let person = Person::says(ElicitAnswer::Accepted(json!({})));
+    let mut config = host_mcp::McpServerConfig::http(server_name("a"), fake.url());
+    config.timeout = Duration::from_secs(5);
+    let elicit = Some(Arc::clone(&person) as Arc<dyn Elicit>);
+    let pool = pool_with(vec![config], PoolOptions { elicit, ..options() });
+    let (how, text) = ask(&pool, "ping").await;
+    assert_eq!(how, How::Done, "{text}");
+    assert_eq!(person.asked().len(), 1);
+    pool.shutdown().await;
+}
+
 // MCP-12, MCP-14
 #[tokio::test]
 async fn a_person_may_take_longer_than_the_server_and_a_cancelled_call_withdraws_the_question() {

@@ -113,7 +113,12 @@ async fn a_server_reaches_its_own_home_and_nothing_of_the_host() {
     let mut looker = hostile("looker", &[]);
     stdio_of(&mut looker).args = vec!["-c".into(), script.into(), secret.to_str().unwrap().into()];
     let mut forks = hostile("forks", &["child", marker.to_str().unwrap()]);
-    forks.confine = Confine::Sandbox { read: Vec::new(), write: Vec::new(), network: Some("none".into()) };
+    forks.confine = Confine::Sandbox {
+        read: Vec::new(),
+        write: Vec::new(),
+        own: Vec::new(),
+        network: Some("none".into()),
+    };
     let pool = agent.pool(vec![looker, forks]);
     let surface = surface(&pool).await;
     let (_, why) = withheld(&surface, "mcp__looker__*").unwrap();

@@ -31,11 +31,23 @@ pub enum Confine {
         read: Vec<PathBuf>,
         /// Folders that it may write besides the agent's roots.
         write: Vec<PathBuf>,
+        /// Folders of the host's own state that are this child's (its home, its run's output): they are there for
+        /// it although the state is hidden.
+        own: Vec<OwnFolder>,
         /// Its network, where it differs from the agent's: `none`, `localhost`, `allowlist` or `all`.
         network: Option<String>,
     },
     /// Not at all: only for servers whose entry says `"sandbox": "off"`.
     Off,
+}
+
+/// A folder of the host's state that a child may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnFolder {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether it may be written.
+    pub writable: bool,
 }
 
 /// A running child. Dropping it ends its whole process tree.

@@ -71,6 +71,15 @@ pub enum RunEvent {
         /// The beginning of its result, redacted, at most 2,000 characters.
         preview: String,
     },
+    /// A server that gets the run's context says how far it is (CTX-4). A later one with the same key replaces it.
+    Status {
+        /// Names the line.
+        key: String,
+        /// The words.
+        message: String,
+        /// `working`, `done` or `failed`.
+        state: String,
+    },
     /// A line of the host for people.
     Notice {
         /// The line.

@@ -134,6 +134,7 @@ impl<'a> Trial<'a> {
             policy: &self.policy,
             confined: true,
             run: None,
+            own: Vec::new(),
         };
         let mut started = self.inner.start_with(self.engine, spec).map_err(|error| match error {
             StartError::Sandbox(why) => why,

@@ -99,6 +99,7 @@ fn run(inner: &Inner, spec: CommandSpec, stop: &OwnedFd) -> CommandOutcome {
         policy: &inner.policy,
         confined: true,
         run: Some(run_id),
+        own: Vec::new(),
     };
     let mut started = match inner.start(child) {
         Ok(started) => started,

@@ -98,6 +98,7 @@ fn prove(engine: &dyn Engine, inner: &Inner, user: Option<Become>) -> Result<(),
         policy: &policy,
         confined: true,
         run: None,
+        own: Vec::new(),
     };
     let mut started = inner.start_with(engine, spec).map_err(|error| match error {
         StartError::Sandbox(why) => why,

@@ -76,6 +76,8 @@ pub(crate) struct ChildSpec<'a> {
     pub(crate) confined: bool,
     /// The run whose placeholders it has; `None` = it has its own.
     pub(crate) run: Option<String>,
+    /// Roots that show through the hidden state.
+    pub(crate) own: Vec<host_ports::spawn::OwnFolder>,
 }
 
 /// A child that was started, with what has to be undone after it.
@@ -178,6 +180,7 @@ impl Sandbox {
             hidden: &inner.hidden,
             proxied: false,
             certificates: None,
+            own: &[],
         };
         let Wrap::Bubblewrap { program, options, .. } = engine.plan(job).ok()?.wrap else { return None };
         let mut command = std::process::Command::new(program);
@@ -313,6 +316,7 @@ impl Inner {
                 hidden: &self.hidden,
                 proxied,
                 certificates: session.as_ref().map(|session| session.certificates.as_slice()),
+                own: &spec.own,
             })
             .map_err(StartError::Sandbox)?;
         let guarded = plan.guarded.clone();

@@ -5,7 +5,7 @@ use crate::policy::SandboxPolicy;
 use crate::sandbox::{ChildSpec, Sandbox, StartError, Started};
 use crate::status_line::{Lines, Said};
 use host_ports::BoxFuture;
-use host_ports::spawn::{ChildExit, ChildHandle, Confine, Spawn, SpawnError, SpawnSpec, Spawned};
+use host_ports::spawn::{ChildExit, ChildHandle, Confine, OwnFolder, Spawn, SpawnError, SpawnSpec, Spawned};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fd::OwnedFd;
 use std::path::PathBuf;
@@ -42,10 +42,16 @@ fn begin(sandbox: &Sandbox, spec: SpawnSpec) -> Result<Begun, SpawnError> {
         return Err(SpawnError::Failed(format!("an argument holds a NUL: {bad:?}")));
     }
     let (policy, confined) = effective(&sandbox.0.policy, &spec.confine).map_err(SpawnError::Sandbox)?;
+    let own = match &spec.confine {
+        Confine::Sandbox { own, .. } => {
+            own.iter().map(|own| OwnFolder { path: real_or(&own.path), writable: own.writable }).collect()
+        }
+        Confine::Off => Vec::new(),
+    };
     let mut argv = vec![spec.program.clone()];
     argv.extend(spec.args);
-    let child =
-        ChildSpec { argv, env: spec.env, cwd: spec.cwd.clone(), policy: &policy, confined, run: None };
+    let cwd = spec.cwd.clone();
+    let child = ChildSpec { argv, env: spec.env, cwd, policy: &policy, confined, run: None, own };
     let mut started = sandbox.0.start(child).map_err(|error| match error {
         StartError::Sandbox(why) => SpawnError::Sandbox(why),
         StartError::Os(error) => SpawnError::Failed(error.to_string()),
@@ -92,10 +98,14 @@ fn not_started(said: &Said, program: &str, cwd: &std::path::Path) -> SpawnError 
 
 /// The agent's policy with the additions of one child.
 fn effective(policy: &SandboxPolicy, confine: &Confine) -> Result<(SandboxPolicy, bool), String> {
-    let Confine::Sandbox { read, write, network } = confine else { return Ok((policy.clone(), false)) };
+    let Confine::Sandbox { read, write, own, network } = confine else { return Ok((policy.clone(), false)) };
     let mut policy = policy.clone();
     for (roots, more) in [(&mut policy.readable, read), (&mut policy.writable, write)] {
-        roots.extend(more.iter().map(|path| std::fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
+        roots.extend(more.iter().map(|path| real_or(path)));
+    }
+    for own in own {
+        let roots = if own.writable { &mut policy.writable } else { &mut policy.readable };
+        roots.push(real_or(&own.path));
     }
     policy.network = match network.as_deref() {
         None => policy.network,
@@ -112,6 +122,10 @@ fn effective(policy: &SandboxPolicy, confine: &Confine) -> Result<(SandboxPolicy
         }
     };
     Ok((policy, true))
+}
+
+fn real_or(path: &std::path::Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// What the helper says next; `None` = it is gone or silent.

@@ -21,7 +21,7 @@ fn shell(agent: &Agent, script: &str, confine: Confine) -> SpawnSpec {
 }
 
 fn confined() -> Confine {
-    Confine::Sandbox { read: vec![], write: vec![], network: None }
+    Confine::Sandbox { read: vec![], write: vec![], own: vec![], network: None }
 }
 
 // SBX-1, SBX-7
@@ -58,6 +58,37 @@ async fn ending_a_child_ends_everything_that_it_started() {
         assert_eq!(alive(&marker), 0, "{confine:?}");
         assert!(matches!(child.handle.wait().await, ChildExit::Signal(_) | ChildExit::Code(_)));
     }
+}
+
+// MCP-6, CTX-2: a folder of the hidden state that is the child's own is there, and nothing beside it.
+#[tokio::test]
+async fn a_childs_own_folder_shows_through_the_hidden_state() {
+    let agent = Agent::build(
+        |_| {},
+        |setup| {
+            let state = setup.policy.workspace.join(".state");
+            std::fs::create_dir_all(state.join("homes/one")).expect("made");
+            std::fs::create_dir_all(state.join("homes/two")).expect("made");
+            std::fs::write(state.join("secret"), "s3cret").expect("written");
+            setup.state = Some(state);
+        },
+    );
+    let home = agent.workspace().join(".state/homes/one");
+    let home_of_one = host_ports::spawn::OwnFolder { path: home.clone(), writable: true };
+    for own in [vec![], vec![home_of_one]] {
+        let is_own = !own.is_empty();
+        let confine = Confine::Sandbox { read: vec![], write: vec![], own, network: None };
+        let script = "cd .state/homes/one && echo kept > file; cat file; cd ../../..; cat .state/secret; \
+                      ls .state .state/homes .state/homes/two; (: > .state/x); true";
+        let mut child = agent.sandbox().spawn(shell(&agent, script, confine)).await.expect("started");
+        let (mut out, mut err) = (String::new(), String::new());
+        child.stdout.read_to_string(&mut out).await.expect("read");
+        child.stderr.read_to_string(&mut err).await.expect("read");
+        assert!(!out.contains("s3cret") && !out.contains("two"), "{out}");
+        assert_eq!(out.contains("kept"), is_own, "{out} {err}");
+        assert!(!agent.workspace().join(".state/x").exists());
+    }
+    assert_eq!(std::fs::read_to_string(home.join("file")).expect("kept"), "kept\n");
 }
 
 #[tokio::test]

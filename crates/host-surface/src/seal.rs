@@ -1,6 +1,7 @@
 //! Sealing: from offers to a surface.
 
 use crate::gate::GatePorts;
+use crate::lazy::{LazyTools, ToolSearch};
 use crate::source::{Offer, RunFacts, ToolSource, Withheld, WithheldBy};
 use crate::surface::{Sealed, Surface, withheld_row};
 use crate::tool::{AnyTool, Belongs, ToolInfo};
@@ -62,7 +63,27 @@ pub async fn seal(
             Verdict::Withheld { by, why } => withheld.push((source, withheld_row(&name, by, &why))),
         }
     }
-    Ok(Surface { tools, withheld, facts, approvals, ports })
+    let lazy = add_search(&mut tools, policy, &approvals);
+    Ok(Surface { tools, withheld, facts, approvals, ports, lazy })
+}
+
+/// Puts `ToolSearch` on the surface where servers have more tools than are shown at once. Where it may not be
+/// there, every tool is shown.
+pub(crate) fn add_search(
+    tools: &mut BTreeMap<ToolName, Sealed>,
+    policy: &ToolPolicy,
+    approvals: &ApprovalRules,
+) -> Option<Arc<LazyTools>> {
+    let lazy = LazyTools::over(tools)?;
+    let tool: Arc<dyn AnyTool> = Arc::new(ToolSearch::over(&lazy));
+    let name = tool.info().name.clone();
+    match judge(tool.as_ref(), policy, approvals) {
+        Verdict::Offered { why, asks } if !tools.contains_key(&name) => {
+            tools.insert(name, Sealed { tool, source: "builtin".to_owned(), why, asks });
+            Some(lazy)
+        }
+        _ => None,
+    }
 }
 
 enum Verdict {
@@ -76,7 +97,10 @@ fn judge(tool: &dyn AnyTool, policy: &ToolPolicy, approvals: &ApprovalRules) -> 
     if !judged.allowed {
         return Verdict::Withheld { by: WithheldBy::Policy, why: judged.why };
     }
-    if let Err(why) = info.schema.usable() {
+    // A server's schemas were looked at when its tools were listed; they are compiled at their first call.
+    if info.server.is_none()
+        && let Err(why) = info.schema.usable()
+    {
         return Verdict::Withheld {
             by: WithheldBy::Source,
             why: format!("its input schema is broken: {why}"),

@@ -2,6 +2,7 @@
 
 use crate::explain::{ExplainRow, Explanation};
 use crate::gate::{CallRequest, GatePorts};
+use crate::lazy::{LazyTools, TOOL_SEARCH, spec_of};
 use crate::settled::Settled;
 use crate::source::{RunFacts, Withheld, WithheldBy};
 use crate::tool::{AnyTool, ToolInfo};
@@ -28,12 +29,17 @@ pub struct Surface {
     pub(crate) facts: RunFacts,
     pub(crate) approvals: Arc<ApprovalRules>,
     pub(crate) ports: GatePorts,
+    /// The servers' tools, where they are too many to be shown at once (GWY-2).
+    pub(crate) lazy: Option<Arc<LazyTools>>,
 }
 
 impl Surface {
     /// Runs one tool through the gate. This is the only way to run a tool (ENG-6): nothing is refused by
     /// an error, and nothing is repeated.
     pub async fn call(&self, request: CallRequest) -> Settled {
+        if let Some(lazy) = &self.lazy {
+            lazy.called(&request.name);
+        }
         crate::gate::pass(self, request).await
     }
 
@@ -52,19 +58,21 @@ impl Surface {
         self.tools.keys()
     }
 
-    /// What a model is told of it, always in the same order, so that a prompt can be cached.
+    /// What a model is told of it, always in the same order, so that a prompt can be cached. Where servers have
+    /// too many tools, those that it was shown by `ToolSearch` follow ours.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
-        self.tools
-            .values()
-            .map(|sealed| {
-                let info = sealed.tool.info();
-                ToolSpec {
-                    name: info.name.to_string(),
-                    description: info.description.clone(),
-                    input_schema: Arc::clone(info.schema.value()),
-                }
-            })
-            .collect()
+        let shown = self.tools.values().map(|sealed| sealed.tool.info());
+        match &self.lazy {
+            None => shown.map(spec_of).collect(),
+            Some(lazy) => {
+                shown.filter(|info| info.server.is_none()).map(spec_of).chain(lazy.specs()).collect()
+            }
+        }
+    }
+
+    /// The same where it may have grown since the run began; `None` = it can't.
+    pub fn grown_specs(&self) -> Option<Arc<[ToolSpec]>> {
+        self.lazy.as_ref().map(|_| self.specs())
     }
 
     /// What is offered and what is withheld, for the log.
@@ -114,7 +122,7 @@ impl Surface {
     pub fn inherit(&self, facts: RunFacts, policy: &ToolPolicy, without: &[&str]) -> Surface {
         let mut tools = BTreeMap::new();
         let mut withheld = self.withheld.clone();
-        for (name, sealed) in &self.tools {
+        for (name, sealed) in self.tools.iter().filter(|(name, _)| name.as_str() != TOOL_SEARCH) {
             let judged = policy.judge(crate::seal::subject(sealed.tool.info()));
             if without.contains(&name.as_str()) {
                 let why = "a child run never has this tool";
@@ -126,7 +134,10 @@ impl Surface {
                 withheld.push((sealed.source.clone(), row));
             }
         }
-        Surface { tools, withheld, facts, approvals: Arc::clone(&self.approvals), ports: self.ports.clone() }
+        // What the parent was shown is the parent's; a child searches its own tools.
+        let lazy = crate::seal::add_search(&mut tools, policy, &self.approvals);
+        let (approvals, ports) = (Arc::clone(&self.approvals), self.ports.clone());
+        Surface { tools, withheld, facts, approvals, ports, lazy }
     }
 
     /// What the events of its calls belong to.

@@ -26,6 +26,12 @@ impl Failure {
         Failure { diagnostics: vec![diagnostic], code }
     }
 
+    /// Several reasons, at least one; misuse where the first is.
+    pub fn of_all(diagnostics: Vec<Diagnostic>) -> Self {
+        let code = if diagnostics.first().is_some_and(|it| it.kind == Kind::Usage) { 2 } else { 1 };
+        Failure { diagnostics, code }
+    }
+
     /// The command was called wrongly.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::of(Diagnostic::new(Kind::Usage, Code::new("usage"), message))

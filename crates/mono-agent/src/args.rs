@@ -231,7 +231,18 @@ pub struct Call {
 #[derive(Debug, Subcommand)]
 pub enum Mcp {
     /// Every declared server: state, protocol, tools advertised and offered
-    List,
+    List {
+        /// Don't ask a running host
+        #[arg(long)]
+        local: bool,
+    },
+    /// Declare a server: `mcp add NAME --url URL`, or `mcp add NAME -- COMMAND ARGS…`
+    Add(Box<McpAdd>),
+    /// Take a server out of the config
+    Remove {
+        /// The server's name
+        name: String,
+    },
     /// Connect to one server, list its tools, print timings
     Test {
         /// The server's name
@@ -494,6 +505,46 @@ pub enum Embedder {
         #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
         from: Option<PathBuf>,
     },
+}
+
+/// `mcp add`.
+#[derive(Debug, Args)]
+pub struct McpAdd {
+    /// The server's name; its tools become mcp__NAME__TOOL
+    pub name: String,
+    /// The program of a stdio server and its arguments, after `--`
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "url")]
+    pub command: Vec<String>,
+    /// The address of a remote server
+    #[arg(long, value_hint = ValueHint::Url)]
+    pub url: Option<String>,
+    /// Which HTTP transport (default: found out)
+    #[arg(long = "type", value_name = "TYPE", value_parser = ["http", "sse"], requires = "url")]
+    pub kind: Option<String>,
+    /// A variable for a stdio server, literally (again for more)
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
+    pub env: Vec<String>,
+    /// A variable that a stdio server inherits from the host (again for more)
+    #[arg(long, value_name = "NAME", conflicts_with = "url")]
+    pub inherit_env: Vec<String>,
+    /// The folder in which a stdio server starts
+    #[arg(long, value_name = "DIR", conflicts_with = "url")]
+    pub cwd: Option<String>,
+    /// A header, literally (again for more); secrets belong into --header-from-env
+    #[arg(long, value_name = "NAME: VALUE", requires = "url")]
+    pub header: Vec<String>,
+    /// A header whose value is in a variable (again for more)
+    #[arg(long, value_name = "NAME=VARIABLE", requires = "url")]
+    pub header_from_env: Vec<String>,
+    /// Milliseconds for connecting and listing together, and for each call
+    #[arg(long, value_name = "MS")]
+    pub timeout: Option<u64>,
+    /// No run begins without it
+    #[arg(long)]
+    pub required: bool,
+    /// More of the entry as a JSON object, such as {"sandbox": "off"}
+    #[arg(long, value_name = "JSON")]
+    pub more: Option<String>,
 }
 
 /// `sandbox …`.

@@ -171,7 +171,12 @@ impl Door {
         match self {
             Door::Here(agent) => Ok(outcome_json(&agent.run(turn, people, events, cancel).await)),
             Door::Joined(client) => {
-                let request = Request::Turn { turn, can_approve: true, can_operate: people.desk.is_some() };
+                let request = Request::Turn {
+                    turn,
+                    can_approve: true,
+                    can_operate: people.desk.is_some(),
+                    can_elicit: people.elicit.is_some(),
+                };
                 Ok(client.with_people(request, &people, events, cancel).await?)
             }
         }

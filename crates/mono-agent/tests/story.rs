@@ -16,11 +16,14 @@ mod story {
     mod history;
     mod hosts;
     mod machine_forms;
+    mod mcp_config;
     mod memory;
     mod memory_models;
     mod policy;
     mod providers;
+    mod run_context;
     mod servers;
     mod terminal;
+    mod tool_search;
     mod turns;
 }

@@ -8,11 +8,13 @@ use crate::memory::{AgentMemory, MemoryParts};
 use crate::parts::governance::Governance;
 use crate::parts::models;
 use crate::parts::prompt::Texts;
-use crate::parts::servers::Servers;
+use crate::parts::servers::{ServerPorts, Servers};
 use crate::parts::sources::{AppTools, OtherDialect};
 use crate::parts::store::Store;
 use crate::parts::web;
 use crate::parts::{history, sandbox};
+use crate::questions::Questions;
+use crate::run_context::Loans;
 use crate::state::StateFolder;
 use host_config::environment::Environment;
 use host_config::{AgentSpec, Loaded};
@@ -102,7 +104,17 @@ impl Agent {
         };
         let spawn = Arc::new(sandbox.clone());
         let redactor = Arc::clone(store.recorder.redactor());
-        let servers = Servers::of(&spec, &env, &state, spawn, Arc::clone(&http), refresh, redactor);
+        let questions = Arc::new(Questions::default());
+        let listed = !spec.tools.request_context_servers.is_empty();
+        let loans = Loans::new(listed, &state, Arc::clone(&redactor));
+        let ports = ServerPorts {
+            spawn,
+            http: Arc::clone(&http),
+            redactor,
+            elicit: Arc::clone(&questions) as _,
+            contexts: Arc::clone(&loans) as _,
+        };
+        let servers = Servers::of(&spec, &env, &state, ports, refresh);
         let mut sources: Vec<Arc<dyn ToolSource>> =
             vec![Arc::new(builtin(files, &sandbox, &spec)), Arc::new(OtherDialect)];
         sources.push(Arc::new(web::tools(&spec, &env).map_err(one)?));
@@ -149,6 +161,8 @@ impl Agent {
             incarnation,
             texts,
             desks,
+            questions,
+            loans: Some(loans),
             model: note,
             started_at: SystemClock.now_ms(),
             active: AtomicU64::new(0),

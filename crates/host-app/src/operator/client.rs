@@ -1,14 +1,15 @@
 //! A client's end of the local socket.
 
-use super::protocol::{Answer, Envelope, Frame, Move, PROTOCOL, Request, Status};
+use super::protocol::{Answer, ElicitAction, Envelope, Frame, Move, PROTOCOL, Request, Status};
 use crate::agent::People;
 use host_http::{ConnectError, FrameError, LocalFrames, SocketAddress, connect};
 use host_ports::ask::ApprovalRequest;
+use host_ports::elicit::{ElicitAnswer, ElicitRequest, Wanted};
 use host_ports::model::ModelRequest;
 use host_ports::operator::OperatorMove;
 use host_ports::{BoxFuture, CancellationToken};
 use host_run::EventSink;
-use host_vocab::{CallId, ConversationId, RunId, ToolName, Untrusted};
+use host_vocab::{CallId, ConversationId, RunId, ServerName, ToolName, Untrusted};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -156,6 +157,30 @@ async fn answer(question: Frame, people: &People) -> Option<Answer> {
             let request =
                 ApprovalRequest { conversation, run, call, tool, arguments: Untrusted::new(arguments), rule };
             Some(Answer::Approval { id, approval: people.ask.approve(request).await.into() })
+        }
+        Frame::Elicit { id, server, message, form, visit, run, call } => {
+            let declined = Answer::Elicited { id, action: ElicitAction::Decline, content: Value::Null };
+            let wanted = form
+                .map(Wanted::Form)
+                .or_else(|| visit.and_then(|it| url::Url::parse(&it).ok()).map(Wanted::Visit));
+            let (Some(elicit), Some(wanted), Ok(server), Ok(run), Ok(call), Ok(conversation)) = (
+                &people.elicit,
+                wanted,
+                ServerName::parse(server),
+                RunId::parse(run),
+                CallId::parse(call),
+                ConversationId::parse("terminal:joined"),
+            ) else {
+                return Some(declined);
+            };
+            let (message, wanted) = (Untrusted::new(message), Untrusted::new(wanted));
+            let request = ElicitRequest { conversation, run, call, server, message, wanted };
+            let (action, content) = match elicit.elicit(request).await {
+                ElicitAnswer::Accepted(content) => (ElicitAction::Accept, content),
+                ElicitAnswer::Declined => (ElicitAction::Decline, Value::Null),
+                ElicitAnswer::Cancelled => (ElicitAction::Cancel, Value::Null),
+            };
+            Some(Answer::Elicited { id, action, content })
         }
         Frame::Desk { id, messages, tools } => {
             let Some(desk) = &people.desk else { return Some(Answer::Move { id, made: Move::Leave }) };

@@ -1,8 +1,9 @@
 //! The person at the other end of a connection: asked for approvals, and playing the model.
 
-use super::protocol::{Answer, Frame, Move};
+use super::protocol::{Answer, ElicitAction, Frame, Move};
 use host_ports::BoxFuture;
 use host_ports::ask::{ApprovalAnswer, ApprovalRequest, Ask};
+use host_ports::elicit::{Elicit, ElicitAnswer, ElicitRequest, Wanted};
 use host_ports::model::ModelRequest;
 use host_ports::operator::{OperatorDesk, OperatorMove};
 use std::collections::HashMap;
@@ -20,6 +21,7 @@ pub(crate) struct Person {
     waiting: Mutex<Waiting>,
     can_approve: bool,
     can_operate: bool,
+    can_elicit: bool,
     timeout: Duration,
 }
 
@@ -28,6 +30,7 @@ struct Waiting {
     next: u64,
     approvals: HashMap<u64, oneshot::Sender<ApprovalAnswer>>,
     moves: HashMap<u64, oneshot::Sender<OperatorMove>>,
+    questions: HashMap<u64, oneshot::Sender<ElicitAnswer>>,
     gone: bool,
 }
 
@@ -38,7 +41,13 @@ impl Person {
         can_operate: bool,
         timeout: Duration,
     ) -> Self {
-        Person { frames, waiting: Mutex::default(), can_approve, can_operate, timeout }
+        Person { frames, waiting: Mutex::default(), can_approve, can_operate, can_elicit: false, timeout }
+    }
+
+    /// The same, who can or can't be asked what servers want to know.
+    pub(crate) fn eliciting(mut self, can_elicit: bool) -> Self {
+        self.can_elicit = can_elicit;
+        self
     }
 
     /// Hands an answer to whoever waits for it. One that nobody waits for is dropped.
@@ -59,6 +68,15 @@ impl Person {
                     });
                 }
             }
+            Answer::Elicited { id, action, content } => {
+                if let Some(asker) = waiting.questions.remove(&id) {
+                    let _ = asker.send(match action {
+                        ElicitAction::Accept => ElicitAnswer::Accepted(content),
+                        ElicitAction::Decline => ElicitAnswer::Declined,
+                        ElicitAction::Cancel => ElicitAnswer::Cancelled,
+                    });
+                }
+            }
             Answer::Cancel => {}
         }
     }
@@ -69,6 +87,7 @@ impl Person {
         waiting.gone = true;
         waiting.approvals.clear();
         waiting.moves.clear();
+        waiting.questions.clear();
     }
 
     fn wait_for<T>(
@@ -112,6 +131,41 @@ impl Ask for Person {
             match tokio::time::timeout(self.timeout, coming).await {
                 Err(_) => ApprovalAnswer::TimedOut,
                 Ok(answer) => answer.unwrap_or(ApprovalAnswer::Denied),
+            }
+        })
+    }
+}
+
+impl Elicit for Person {
+    fn elicit(&self, request: ElicitRequest) -> BoxFuture<'_, ElicitAnswer> {
+        Box::pin(async move {
+            if !self.can_elicit {
+                return ElicitAnswer::Declined;
+            }
+            let Some((id, coming)) = self.wait_for(|waiting, id, answer| {
+                waiting.questions.insert(id, answer);
+            }) else {
+                return ElicitAnswer::Declined;
+            };
+            let (form, visit) = match request.wanted.into_renderer() {
+                Wanted::Form(schema) => (Some(schema), None),
+                Wanted::Visit(url) => (None, Some(url.to_string())),
+            };
+            let frame = Frame::Elicit {
+                id,
+                server: request.server.to_string(),
+                message: request.message.into_renderer(),
+                form,
+                visit,
+                run: request.run.to_string(),
+                call: request.call.to_string(),
+            };
+            if self.frames.send(frame).await.is_err() {
+                return ElicitAnswer::Declined;
+            }
+            match tokio::time::timeout(self.timeout, coming).await {
+                Ok(Ok(answer)) => answer,
+                _ => ElicitAnswer::Cancelled,
             }
         })
     }
@@ -179,5 +233,32 @@ mod tests {
         person.leave();
         assert_eq!(asking.await.unwrap(), ApprovalAnswer::Denied);
         assert_eq!(person.approve(request()).await, ApprovalAnswer::NoAsker);
+    }
+
+    // MCP-14
+    #[tokio::test(start_paused = true)]
+    async fn a_servers_question_goes_to_the_client_that_can_answer() {
+        let (frames, mut sent) = mpsc::channel(8);
+        let question = || {
+            let ApprovalRequest { conversation, run, call, .. } = request();
+            let server = host_vocab::ServerName::parse("shop").unwrap();
+            let message = Untrusted::new("Who?".to_owned());
+            let wanted = Untrusted::new(Wanted::Form(serde_json::json!({"properties": {}})));
+            ElicitRequest { conversation, run, call, server, message, wanted }
+        };
+        let deaf = Person::new(frames.clone(), true, true, Duration::from_secs(60));
+        assert_eq!(deaf.elicit(question()).await, ElicitAnswer::Declined);
+        let person = Arc::new(Person::new(frames, true, false, Duration::from_secs(60)).eliciting(true));
+        let asking = tokio::spawn({
+            let (person, question) = (Arc::clone(&person), question());
+            async move { person.elicit(question).await }
+        });
+        let Some(Frame::Elicit { id, server, .. }) = sent.recv().await else { panic!("a question") };
+        assert_eq!(server, "shop");
+        let content = serde_json::json!({"name": "Ada"});
+        person.answered(Answer::Elicited { id, action: ElicitAction::Accept, content: content.clone() });
+        assert_eq!(asking.await.unwrap(), ElicitAnswer::Accepted(content));
+        // No answer in time.
+        assert_eq!(person.elicit(question()).await, ElicitAnswer::Cancelled);
     }
 }

@@ -37,6 +37,9 @@ pub enum Request {
         can_approve: bool,
         /// Whether the client can play the model.
         can_operate: bool,
+        /// Whether the client can be asked what MCP servers want to know.
+        #[serde(default)]
+        can_elicit: bool,
     },
     /// Begin a conversation anew, or all of them.
     Forget {
@@ -53,6 +56,9 @@ pub enum Request {
         arguments: String,
         /// Whether the client can be asked for approvals.
         can_approve: bool,
+        /// Whether the client can be asked what MCP servers want to know.
+        #[serde(default)]
+        can_elicit: bool,
     },
     /// Every tool, offered or withheld.
     Explain {
@@ -109,6 +115,23 @@ pub enum Frame {
         /// What may be called.
         tools: Vec<ToolSpec>,
     },
+    /// An MCP server wants something of a person.
+    Elicit {
+        /// Names the question in the answer.
+        id: u64,
+        /// The server.
+        server: String,
+        /// Its words.
+        message: String,
+        /// A form's schema; or nothing, where it wants a visit.
+        form: Option<Value>,
+        /// The address of the visit.
+        visit: Option<String>,
+        /// The run.
+        run: String,
+        /// The call.
+        call: String,
+    },
     /// The end, with the result of the request.
     Finish {
         /// Its form depends on the request.
@@ -141,6 +164,16 @@ pub enum Answer {
         /// What the person does.
         #[serde(flatten)]
         made: Move,
+    },
+    /// To [`Frame::Elicit`].
+    Elicited {
+        /// The question.
+        id: u64,
+        /// What the person said.
+        action: ElicitAction,
+        /// The filled form, where it was accepted.
+        #[serde(default)]
+        content: Value,
     },
     /// Stop the turn.
     Cancel,
@@ -184,6 +217,18 @@ impl From<Approval> for ApprovalAnswer {
             Approval::NoAsker => ApprovalAnswer::NoAsker,
         }
     }
+}
+
+/// What a person said to a server's question, on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ElicitAction {
+    /// Yes.
+    Accept,
+    /// No.
+    Decline,
+    /// Neither.
+    Cancel,
 }
 
 /// An operator's move on the wire.

@@ -67,6 +67,13 @@ pub async fn serve(agent: Arc<Agent>, socket: LocalSocket, stop: CancellationTok
     ended
 }
 
+/// What the person at the other end can be asked.
+struct Abilities {
+    can_approve: bool,
+    can_operate: bool,
+    can_elicit: bool,
+}
+
 struct Connection {
     agent: Arc<Agent>,
     end: watch::Sender<Option<ServeEnd>>,
@@ -124,12 +131,11 @@ impl Connection {
                 }
                 Err(problem) => refuse(&mut frames, &problem).await,
             },
-            Request::Turn { turn, can_approve, can_operate } => {
+            Request::Turn { turn, can_approve, can_operate, can_elicit } => {
                 let agent = Arc::clone(&self.agent);
                 self.with_person(
                     frames,
-                    can_approve,
-                    can_operate,
+                    Abilities { can_approve, can_operate, can_elicit },
                     move |people, events, cancel| async move {
                         let outcome = agent.run(turn, people, events, cancel).await;
                         crate::agent::outcome_json(&outcome)
@@ -137,9 +143,10 @@ impl Connection {
                 )
                 .await;
             }
-            Request::Call { channel, tool, arguments, can_approve } => {
+            Request::Call { channel, tool, arguments, can_approve, can_elicit } => {
                 let agent = Arc::clone(&self.agent);
-                self.with_person(frames, can_approve, false, move |people, _events, cancel| async move {
+                let abilities = Abilities { can_approve, can_operate: false, can_elicit };
+                self.with_person(frames, abilities, move |people, _events, cancel| async move {
                     match agent.call(&channel, &tool, Arguments::Raw(arguments), people, cancel).await {
                         Ok(settled) => settled.to_json(),
                         Err(problem) => json!({"error": problem.to_string()}),
@@ -171,19 +178,24 @@ impl Connection {
 
     /// Runs something with the person at the other end: events and questions go out while answers come in,
     /// and a closed connection cancels it.
-    async fn with_person<F, Fut>(&self, frames: LocalFrames, can_approve: bool, can_operate: bool, work: F)
+    async fn with_person<F, Fut>(&self, frames: LocalFrames, abilities: Abilities, work: F)
     where
         F: FnOnce(People, host_run::EventSink, CancellationToken) -> Fut,
         Fut: Future<Output = Value>,
     {
         let (mut reader, mut writer) = frames.split();
         let (outgoing, mut queued) = mpsc::channel::<Frame>(64);
-        let person =
-            Arc::new(Person::new(outgoing.clone(), can_approve, can_operate, self.agent.approval_timeout()));
+        let Abilities { can_approve, can_operate, can_elicit } = abilities;
+        let timeout = self.agent.approval_timeout();
+        let person = Person::new(outgoing.clone(), can_approve, can_operate, timeout).eliciting(can_elicit);
+        let person = Arc::new(person);
         let cancel = self.turns.child_token();
         let (events, mut stream) = host_run::channel(4096);
-        let people =
-            People { ask: Arc::clone(&person) as _, desk: can_operate.then(|| Arc::clone(&person) as _) };
+        let people = People {
+            ask: Arc::clone(&person) as _,
+            desk: can_operate.then(|| Arc::clone(&person) as _),
+            elicit: can_elicit.then(|| Arc::clone(&person) as _),
+        };
         let working = work(people, events, cancel.clone());
         let telling = outgoing.clone();
         let forward = async move {

@@ -9,9 +9,10 @@ use host_config::mcp::{
 use host_config::{AgentSpec, Origin};
 use host_mcp::{
     DefinitionCache, ENTRY_BYTES_MAX, EraChoice, HttpConfig, HttpKind, McpPool, McpServerConfig,
-    McpTransport, PoolOptions, Refresh, StdioConfig,
+    McpTransport, PoolOptions, Refresh, RunContexts, StdioConfig,
 };
 use host_ports::BoxFuture;
+use host_ports::elicit::Elicit;
 use host_ports::http::{Http, Redirects};
 use host_ports::spawn::{Confine, Spawn};
 use host_redact::Redactor;
@@ -29,6 +30,17 @@ pub(crate) struct Servers {
     pub(crate) required: Vec<String>,
 }
 
+/// What servers need of the world.
+pub(crate) struct ServerPorts {
+    pub(crate) spawn: Arc<dyn Spawn>,
+    pub(crate) http: Arc<dyn Http>,
+    pub(crate) redactor: Arc<Redactor>,
+    /// Who is asked what they want of a person.
+    pub(crate) elicit: Arc<dyn Elicit>,
+    /// Who knows what runs lend them.
+    pub(crate) contexts: Arc<dyn RunContexts>,
+}
+
 /// A server that can't even be tried.
 #[derive(Debug, Clone)]
 pub(crate) struct Broken {
@@ -41,10 +53,8 @@ impl Servers {
         spec: &AgentSpec,
         env: &Environment,
         state: &StateFolder,
-        spawn: Arc<dyn Spawn>,
-        http: Arc<dyn Http>,
+        ports: ServerPorts,
         refresh: Refresh,
-        redactor: Arc<Redactor>,
     ) -> Self {
         let mut broken: Vec<Broken> = spec
             .mcp
@@ -67,14 +77,14 @@ impl Servers {
         let options = PoolOptions {
             host_env: env.clone().into_iter().collect(),
             cache: Some(Arc::new(DiskCache { folder: state.definitions() })),
-            // The sandbox hides the whole state folder, so a home below it could not be written: until it can
-            // let one folder through, a server has the sandbox's own short-lived home.
-            homes: None,
+            homes: homes(state, spec, &servers),
             refresh,
-            redactor,
+            elicit: Some(ports.elicit),
+            contexts: Some(ports.contexts),
+            redactor: ports.redactor,
             ..PoolOptions::default()
         };
-        let pool = Arc::new(McpPool::new(servers, spawn, http, options));
+        let pool = Arc::new(McpPool::new(servers, ports.spawn, ports.http, options));
         Servers { pool, broken, required }
     }
 
@@ -120,6 +130,7 @@ fn config(entry: &McpServerSpec, spec: &AgentSpec, env: &Environment) -> Result<
     Ok(McpServerConfig {
         timeout: Duration::from_millis(timeout),
         required: entry.required,
+        run_context: spec.tools.request_context_servers.iter().any(|name| *name == entry.name.as_str()),
         confine: confine(entry),
         reset_timeout_on_progress: entry.reset_timeout_on_progress,
         call_total_max: Duration::from_millis(tools.mcp_call_max_total_timeout_ms),
@@ -185,6 +196,21 @@ fn http_config(http: &HttpSpec, env: &Environment) -> Result<HttpConfig, String>
     })
 }
 
+/// A private home for each confined server, below the state folder: caches of `npx` and `uvx` outlive it there
+/// (MCP-6). None where the sandbox's children are another user, who could not enter it: then a server has the
+/// sandbox's own short-lived home.
+fn homes(state: &StateFolder, spec: &AgentSpec, servers: &[McpServerConfig]) -> Option<PathBuf> {
+    let own = host_files::state::owner_of(&spec.places.workspace) == Some(host_files::state::user_id());
+    let homes = state.server_homes();
+    for server in servers.iter().filter(|it| own && matches!(it.confine, Confine::Sandbox { .. })) {
+        if let Err(error) = host_files::state::ensure_private_dir(&homes.join(server.name.as_str())) {
+            tracing::warn!(server = %server.name, %error, "the server's home could not be made");
+            return None;
+        }
+    }
+    own.then_some(homes)
+}
+
 /// A server runs in the agent's sandbox with a private writable home of its own, its program and script
 /// readable, unless its entry says otherwise (MCP-6).
 fn confine(entry: &McpServerSpec) -> Confine {
@@ -197,7 +223,7 @@ fn confine(entry: &McpServerSpec) -> Confine {
         None => (Vec::new(), Vec::new(), None),
     };
     read.extend(installed_at(stdio));
-    Confine::Sandbox { read, write, network }
+    Confine::Sandbox { read, write, own: Vec::new(), network }
 }
 
 /// Where a server's own program and scripts lie: the folder of an absolute program or script, and for a

@@ -63,6 +63,9 @@ impl Renderer {
                 };
                 self.activity(&line)
             }
+            RunEvent::Status { message, state, .. } => {
+                self.activity(&format!("  {} ({state})", text::one_line(message, 100)))
+            }
             RunEvent::Notice { text } => self.notice(text),
             RunEvent::Warning { message, .. } => {
                 self.activity(&format!("warning: {}", text::one_line(message, 300)))

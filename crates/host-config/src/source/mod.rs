@@ -3,6 +3,7 @@
 //! Accepted beyond plain JSON: `//` and `/* */` comments, a comma after the last item, and a byte order
 //! mark. Everything else is an error that names line, column and the way out (CFG-3).
 
+pub mod edit;
 mod hint;
 pub mod path;
 mod reader;

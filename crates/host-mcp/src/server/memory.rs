@@ -20,7 +20,7 @@ impl Server {
         !same || stale
     }
 
-    pub(super) async fn read_cache(&self) {
+    pub(crate) async fn read_cache(&self) {
         let Some(cache) = &self.cache else { return };
         if self.state().cache_read {
             return;

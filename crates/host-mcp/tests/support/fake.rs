@@ -31,6 +31,7 @@ pub struct Fake {
     calls: AtomicUsize,
     sse: Mutex<Option<tokio::sync::mpsc::UnboundedSender<String>>>,
     pub address: Mutex<Option<Url>>,
+    answered: tokio::sync::Notify,
 }
 
 impl Fake {
@@ -44,6 +45,7 @@ impl Fake {
             calls: AtomicUsize::new(0),
             sse: Mutex::default(),
             address: Mutex::default(),
+            answered: tokio::sync::Notify::new(),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -126,6 +128,11 @@ async fn answer(State(fake): State<Arc<Fake>>, request: Request) -> Response {
         || (fake.mode == "sse-json-errors" && parts.method == Method::GET)
     {
         return legacy_sse(&fake, &parts.method, parts.uri.path(), &body);
+    }
+    if fake.mode == "own-stream"
+        && let Some(response) = own_stream(&fake, &parts.method, &body).await
+    {
+        return response;
     }
     if parts.method == Method::GET {
         return get(&fake, &parts.headers);
@@ -266,6 +273,31 @@ fn get(fake: &Fake, headers: &HeaderMap) -> Response {
         ("resume-never", Some("e1")) => stream(vec![(0, ": still nothing\n\n".into())]),
         _ => respond(405, "", ""),
     }
+}
+
+/// A server that asks on its own stream, slow to open, what belongs to a call; where nobody listens it is lost.
+async fn own_stream(fake: &Fake, method: &Method, body: &Value) -> Option<Response> {
+    if *method == Method::GET {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        let (send, receive) = tokio::sync::mpsc::unbounded_channel();
+        send.send(": open\n\n".to_owned()).unwrap();
+        *fake.sse.lock().unwrap() = Some(send);
+        let body = tokio_stream::wrappers::UnboundedReceiverStream::new(receive).map(Ok::<_, std::io::Error>);
+        return Some(respond(200, "text/event-stream", Body::from_stream(body)));
+    }
+    if body["id"] == 77 && body.get("method").is_none() {
+        fake.answered.notify_one();
+        return Some(respond(202, "", ""));
+    }
+    if body["method"] == "tools/call" {
+        let question = json!({"jsonrpc":"2.0","id":77,"method":"elicitation/create","params":{"message":"Well?",
+            "requestedSchema":{"type":"object","properties":{}}}});
+        if let Some(listener) = &*fake.sse.lock().unwrap() {
+            let _ = listener.send(format!("data: {question}\n\n"));
+        }
+        fake.answered.notified().await;
+    }
+    None
 }
 
 fn legacy_sse(fake: &Fake, method: &Method, path: &str, body: &Value) -> Response {

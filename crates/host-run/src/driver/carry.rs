@@ -123,7 +123,14 @@ impl Carrier {
     fn ask(&self, order: ModelOrder) -> Active {
         let model = &self.parts.chain[order.route].model;
         let idle = (!model.info().operator).then_some(self.parts.config.limits.stream_idle);
-        Active::Stream { stream: model.stream(order.request), idle }
+        let mut request = order.request;
+        // What `ToolSearch` found since the last request is on the list now.
+        if !request.tools.is_empty()
+            && let Some(tools) = self.surface.grown_specs()
+        {
+            request.tools = tools;
+        }
+        Active::Stream { stream: model.stream(request), idle }
     }
 
     fn call(&self, orders: Vec<CallOrder>) -> Active {

@@ -214,9 +214,14 @@ impl Options {
             self.open_and_bind(path, writable)?;
         }
         for hidden in job.hidden.iter().filter(|path| path.is_dir()) {
-            if roots.iter().any(|(root, _)| hidden.starts_with(root)) {
-                self.add(["--perms", "0000", "--size", "4096"]);
+            let own: Vec<_> = job.own.iter().filter(|own| own.path.starts_with(hidden)).collect();
+            if roots.iter().any(|(root, _)| hidden.starts_with(root)) || !own.is_empty() {
+                // What is the child's own is passed through to, and nothing beside it is there.
+                self.add(["--perms", if own.is_empty() { "0000" } else { "0111" }, "--size", "65536"]);
                 self.with_paths("--tmpfs", &[hidden]);
+                for own in own.into_iter().filter(|own| own.path.is_dir()) {
+                    self.open_and_bind(&own.path, own.writable)?;
+                }
                 self.with_paths("--remount-ro", &[hidden]);
             }
         }

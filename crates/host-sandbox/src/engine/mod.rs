@@ -77,6 +77,8 @@ pub(crate) struct Job<'a> {
     pub(crate) protected: &'a Protected,
     /// The host's own state, which no child may see.
     pub(crate) hidden: &'a [PathBuf],
+    /// Roots below it that are this child's own.
+    pub(crate) own: &'a [host_ports::spawn::OwnFolder],
     /// Whether the way out is the host's proxy.
     pub(crate) proxied: bool,
     /// The certificates that it is to believe, where the host stands in for others.

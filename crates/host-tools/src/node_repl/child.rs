@@ -67,7 +67,7 @@ impl Child {
             args: vec!["-e".to_owned(), SOURCE.to_owned()],
             env,
             cwd: workspace,
-            confine: Confine::Sandbox { read: Vec::new(), write: Vec::new(), network: None },
+            confine: Confine::Sandbox { read: Vec::new(), write: Vec::new(), own: Vec::new(), network: None },
         };
         let Spawned { stdin, stdout, mut stderr, handle, .. } = spawn.spawn(spec).await?;
         // Nothing is expected there; it must only never fill up.

@@ -5,7 +5,7 @@ use crate::args::{Call, Place};
 use crate::door::{Door, on_interrupt};
 use host_app::operator::protocol::Request;
 use host_app::{OpenOptions, People};
-use host_channels::terminal::{Lines, TerminalAsk};
+use host_channels::terminal::{Lines, TerminalAsk, TerminalElicit};
 use host_run::EventSink;
 use host_surface::Arguments;
 use host_vocab::limits::ARGUMENT_BYTES_MAX;
@@ -24,7 +24,11 @@ pub async fn run(place: &Place, call: Call) -> Result<ExitCode, Failure> {
         // The host keeps its own time; this end only must not be quicker.
         Door::Joined(_) => std::time::Duration::from_secs(600),
     };
-    let people = People { ask: Arc::new(TerminalAsk::new(lines, timeout)), desk: None };
+    let people = People {
+        ask: Arc::new(TerminalAsk::new(Arc::clone(&lines), timeout)),
+        desk: None,
+        elicit: Some(Arc::new(TerminalElicit::new(lines, timeout))),
+    };
     let cancel = on_interrupt();
     let settled = match &door {
         Door::Here(agent) => agent
@@ -38,6 +42,7 @@ pub async fn run(place: &Place, call: Call) -> Result<ExitCode, Failure> {
                 tool: call.tool.clone(),
                 arguments,
                 can_approve: true,
+                can_elicit: true,
             };
             client.with_people(request, &people, EventSink::default(), cancel).await.map_err(Failure::from)
         }

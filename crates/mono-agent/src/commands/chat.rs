@@ -5,7 +5,7 @@ use crate::answer::Failure;
 use crate::args::{Chat, Place};
 use crate::door::Door;
 use host_app::{OpenOptions, People};
-use host_channels::terminal::{LineRead, Lines, TerminalAsk, TerminalDesk};
+use host_channels::terminal::{LineRead, Lines, TerminalAsk, TerminalDesk, TerminalElicit};
 use host_ports::CancellationToken;
 use host_turn::Turn;
 use host_vocab::ConversationId;
@@ -27,6 +27,7 @@ pub async fn run(place: &Place, chat: &Chat) -> Result<ExitCode, Failure> {
     let people = People {
         ask: Arc::new(TerminalAsk::new(Arc::clone(&lines), timeout)),
         desk: Some(Arc::new(TerminalDesk::new(Arc::clone(&lines)))),
+        elicit: Some(Arc::new(TerminalElicit::new(Arc::clone(&lines), timeout))),
     };
     loop {
         match lines.read("you> ").await {

@@ -1,51 +1,104 @@
-//! `mcp list`, `mcp test NAME`.
+//! `mcp list`, `mcp add`, `mcp remove`, `mcp test NAME`.
+
+mod edit;
 
 use crate::answer::{Failure, print};
 use crate::args::{Mcp, Place};
-use crate::door::load;
+use crate::door::{Door, load};
 use host_app::{Agent, OpenOptions};
 use host_vocab::text;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::process::ExitCode;
 
 pub async fn run(place: &Place, mcp: &Mcp) -> Result<ExitCode, Failure> {
+    match mcp {
+        Mcp::Add(add) => return edit::add(place, add).await,
+        Mcp::Remove { name } => return edit::remove(place, name).await,
+        Mcp::List { local } => {
+            let loaded = load(place)?;
+            if let Some(client) = Door::running(&loaded, *local).await? {
+                let servers = client.status().await?.servers;
+                return Ok(show(place, servers, &declared(&loaded), "host"));
+            }
+        }
+        Mcp::Test { .. } => {}
+    }
+    let loaded = load(place)?;
+    let apart = declared(&loaded);
     let options = OpenOptions { needs_model: false, ..OpenOptions::default() };
-    let agent = Agent::open(load(place)?, options).await?;
+    let agent = Agent::open(loaded, options).await?;
     let code = match mcp {
-        Mcp::List => list(place, &agent).await,
         Mcp::Test { name } => test(place, &agent, name).await,
+        _ => Ok(list(place, &agent, apart).await),
     };
     agent.close().await;
     code
 }
 
-async fn list(place: &Place, agent: &Agent) -> Result<ExitCode, Failure> {
-    let Some(pool) = agent.servers() else { return Ok(ExitCode::SUCCESS) };
-    pool.discover().await;
-    let servers = pool.status();
-    let broken = agent.broken_servers();
-    let all_well = broken.is_empty() && servers.iter().all(|it| it.error.is_none());
-    print(place, &json!({"servers": servers, "broken": broken}), || {
-        let mut lines: Vec<String> = servers
-            .iter()
-            .map(|it| {
-                let state = it.state.as_str();
-                let head =
-                    format!("{:<20} {state:<12} {} of {} tools offered", it.name, it.offered, it.advertised);
-                match (&it.error, &it.revision) {
-                    (Some(error), _) => format!("{head}: {}", text::one_line(error, 200)),
-                    (None, Some(revision)) => format!("{head}, protocol {revision}"),
-                    (None, None) => head,
-                }
-            })
-            .collect();
-        lines.extend(broken.iter().map(|(name, why)| format!("{name:<20} broken       {why}")));
+/// Entries that are no servers: those that can't be used, and those that are switched off.
+#[derive(Default)]
+struct Apart {
+    broken: Vec<(String, String)>,
+    disabled: Vec<String>,
+}
+
+fn declared(loaded: &host_config::Loaded) -> Apart {
+    let Some(spec) = &loaded.spec else { return Apart::default() };
+    let broken = spec.mcp.broken.iter().map(|it| (it.name.clone(), it.reasons.join("; ")));
+    let disabled = spec.mcp.servers.iter().filter(|it| it.disabled).map(|it| it.name.to_string());
+    Apart { broken: broken.collect(), disabled: disabled.collect() }
+}
+
+async fn list(place: &Place, agent: &Agent, mut apart: Apart) -> ExitCode {
+    let mut servers = Value::Array(Vec::new());
+    if let Some(pool) = agent.servers() {
+        pool.discover().await;
+        servers = serde_json::to_value(pool.status()).unwrap_or_default();
+    }
+    apart.broken = agent.broken_servers();
+    show(place, servers, &apart, "here")
+}
+
+/// Prints the states; `from` says whose they are: a running host's, or of servers that were started to look.
+fn show(place: &Place, servers: Value, apart: &Apart, from: &str) -> ExitCode {
+    let rows = servers.as_array().cloned().unwrap_or_default();
+    let all_well = apart.broken.is_empty() && rows.iter().all(|it| it["error"].is_null());
+    let answer =
+        json!({"servers": servers, "broken": apart.broken, "disabled": apart.disabled, "from": from});
+    print(place, &answer, || {
+        let mut lines: Vec<String> = rows.iter().flat_map(lines_of).collect();
+        lines.extend(apart.broken.iter().map(|(name, why)| format!("{name:<20} broken       {why}")));
+        lines.extend(apart.disabled.iter().map(|name| format!("{name:<20} disabled     by its entry")));
         if lines.is_empty() {
-            lines.push("no MCP server is declared (tools.mcpConfigPath, tools.mcpServers)".to_owned());
+            lines.push("no MCP server is declared; mono-agent mcp add NAME … declares one".to_owned());
         }
         lines.join("\n")
     });
-    Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    if all_well { ExitCode::SUCCESS } else { ExitCode::from(1) }
+}
+
+/// A server on a line, and a line for each tool that it has and the model doesn't get.
+fn lines_of(it: &Value) -> Vec<String> {
+    let word = |key: &str| it[key].as_str().unwrap_or_default();
+    let count = |key: &str| it[key].as_u64().unwrap_or_default();
+    let head = format!(
+        "{:<20} {:<12} {} of {} tools offered",
+        word("name"),
+        word("state"),
+        count("offered"),
+        count("advertised")
+    );
+    let head = match (it["error"].as_str(), it["revision"].as_str()) {
+        (Some(error), _) => format!("{head}: {}", text::one_line(error, 400)),
+        (None, Some(revision)) => format!("{head}, protocol {revision} ({})", word("era")),
+        (None, None) => head,
+    };
+    let left_out = it["leftOut"].as_array().into_iter().flatten();
+    let left_out = left_out.map(|it| {
+        let part = |key: &str| text::one_line(it[key].as_str().unwrap_or_default(), 200);
+        format!("  {} is left out: {}", part("tool"), part("why"))
+    });
+    std::iter::once(head).chain(left_out).collect()
 }
 
 async fn test(place: &Place, agent: &Agent, name: &str) -> Result<ExitCode, Failure> {

@@ -5,7 +5,7 @@ use crate::answer::Failure;
 use crate::args::{Place, Run};
 use crate::door::{Door, load, on_interrupt, state};
 use host_app::{OpenOptions, People};
-use host_channels::terminal::{Lines, TerminalAsk, TerminalDesk};
+use host_channels::terminal::{Lines, TerminalAsk, TerminalDesk, TerminalElicit};
 use host_turn::{Attachment, Turn};
 use host_vocab::{ConversationId, RunId, limits};
 use std::io::Read as _;
@@ -39,7 +39,8 @@ pub async fn run(place: &Place, run: &Run) -> Result<ExitCode, Failure> {
     };
     let people = People {
         ask: Arc::new(TerminalAsk::new(Arc::clone(&lines), timeout)),
-        desk: Some(Arc::new(TerminalDesk::new(lines))),
+        desk: Some(Arc::new(TerminalDesk::new(Arc::clone(&lines)))),
+        elicit: Some(Arc::new(TerminalElicit::new(lines, timeout))),
     };
     let turn = Turn {
         attachments,
