@@ -194,7 +194,7 @@ fn memory(
     redactor: &Arc<Redactor>,
     desks: &Arc<Desks>,
 ) -> Result<Arc<AgentMemory>, Diagnostic> {
-    let notes = models::of_memory(spec, env, http, desks)?;
+    let notes = crate::memory::model::of(spec, env, http, desks)?;
     AgentMemory::open(&MemoryParts { spec, env, state, http, redactor }, notes)
 }
 

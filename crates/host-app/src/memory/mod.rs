@@ -2,6 +2,7 @@
 //! with a turn, and a turn that is over goes into it.
 
 mod embedder;
+pub(crate) mod model;
 mod office;
 mod opening;
 mod section;

@@ -53,7 +53,7 @@ pub(crate) async fn chain(
     http: &Arc<dyn Http>,
     desks: &Arc<Desks>,
 ) -> Result<(Vec<RouteParts>, ModelNote), Vec<Diagnostic>> {
-    let maker = Maker { spec, env, http, desks, verdicts: Arc::new(Verdicts::default()) };
+    let maker = Maker::new(spec, env, http, desks);
     let Some(first) = &spec.runtime.model else { return Ok(maker.unconfigured().await) };
     let mut routes = Vec::new();
     let mut faults = Vec::new();
@@ -87,7 +87,8 @@ pub(crate) async fn chain(
 /// be made is told by its reference, and where none is set the recorded one stands in.
 pub(crate) fn routes(spec: &AgentSpec, env: &Environment, recorded: &str) -> Vec<RouteParts> {
     let http: Arc<dyn Http> = Arc::new(NetHttp::new(NetSettings::default()));
-    let maker = Maker { spec, env, http: &http, desks: &Arc::default(), verdicts: Arc::default() };
+    let desks = Arc::default();
+    let maker = Maker::new(spec, env, &http, &desks);
     let named = |reference: &str| -> Arc<dyn Model> {
         Arc::new(Keyless { reference: reference.to_owned(), why: "it is only replayed".to_owned() })
     };
@@ -104,37 +105,6 @@ pub(crate) fn routes(spec: &AgentSpec, env: &Environment, recorded: &str) -> Vec
             RouteParts { model, attempts, effort: own.map(effort) }
         })
         .collect()
-}
-
-/// The model that takes notes for memory: it stands alone, without the chain's fall-backs (A1.11). `None` where
-/// none is configured.
-pub(crate) fn of_memory(
-    spec: &AgentSpec,
-    env: &Environment,
-    http: &Arc<dyn Http>,
-    desks: &Arc<Desks>,
-) -> Result<Option<Arc<dyn Model>>, Diagnostic> {
-    const SETTING: &str = "memory.llm.model";
-    let Some(llm) = spec.memory.as_ref().map(|it| &it.llm) else { return Ok(None) };
-    let Some(provider) = llm.provider.as_deref() else { return Ok(None) };
-    let wrong = |text: String| {
-        Diagnostic::new(Kind::Config, Code::new("config_memory"), text)
-            .hint("set memory.llm.model to the model that takes notes")
-    };
-    let named = llm.model.as_deref().ok_or_else(|| wrong(format!("{SETTING}: it isn't set")))?;
-    let maker = Maker { spec, env, http, desks, verdicts: Arc::new(Verdicts::default()) };
-    if provider == "agent-host" {
-        let reference = ModelRef::parse(named).map_err(|error| wrong(format!("{SETTING}: {error}")))?;
-        return maker.model(&reference, SETTING).map(Some);
-    }
-    let base = llm.endpoint.as_deref().unwrap_or("http://localhost:11434");
-    let settings = ProviderSettings {
-        kind: Some(ProviderKind::OpenaiCompatible),
-        base_url: Some(format!("{}/v1", base.trim_end_matches('/').trim_end_matches("/v1"))),
-        head_timeout: Some(Duration::from_millis(llm.timeout_ms)),
-        ..ProviderSettings::new("ollama".to_owned(), named.to_owned())
-    };
-    build(settings, maker.ports()).map(Some).map_err(|error| wrong(format!("{SETTING}: {error}")))
 }
 
 /// The engine on a chain; none without one.
@@ -213,7 +183,8 @@ pub(crate) fn section(spec: &AgentSpec, env: &Environment) -> Section {
         return Report::section("Models", SectionStatus::Waiting, vec![line.to_owned()]);
     };
     let http: Arc<dyn Http> = Arc::new(NetHttp::new(NetSettings::default()));
-    let maker = Maker { spec, env, http: &http, desks: &Arc::default(), verdicts: Arc::default() };
+    let desks = Arc::default();
+    let maker = Maker::new(spec, env, &http, &desks);
     let mut status = SectionStatus::Ok;
     let mut lines = Vec::new();
     for reference in std::iter::once(first).chain(spec.runtime.fallbacks.iter().map(|it| &it.model)) {
@@ -272,7 +243,8 @@ impl Model for Keyless {
     }
 }
 
-struct Maker<'a> {
+/// Makes models of references.
+pub(crate) struct Maker<'a> {
     spec: &'a AgentSpec,
     env: &'a Environment,
     http: &'a Arc<dyn Http>,
@@ -280,8 +252,19 @@ struct Maker<'a> {
     verdicts: Arc<Verdicts>,
 }
 
-impl Maker<'_> {
-    fn model(&self, reference: &ModelRef, setting: &str) -> Result<Arc<dyn Model>, Diagnostic> {
+impl<'a> Maker<'a> {
+    /// Of an agent's settings.
+    pub(crate) fn new(
+        spec: &'a AgentSpec,
+        env: &'a Environment,
+        http: &'a Arc<dyn Http>,
+        desks: &'a Arc<Desks>,
+    ) -> Self {
+        Maker { spec, env, http, desks, verdicts: Arc::default() }
+    }
+
+    /// The model of a reference; `setting` is named where it can't be made.
+    pub(crate) fn model(&self, reference: &ModelRef, setting: &str) -> Result<Arc<dyn Model>, Diagnostic> {
         let fault = |message: String| {
             let file = self.spec.places.config_file.as_ref();
             let file = file.map_or_else(|| "defaults".to_owned(), |path| path.display().to_string());
@@ -322,7 +305,7 @@ impl Maker<'_> {
         Ok(Arc::new(scripted))
     }
 
-    fn ports(&self) -> ModelPorts {
+    pub(crate) fn ports(&self) -> ModelPorts {
         ModelPorts {
             http: Arc::clone(self.http),
             clock: Arc::new(SystemClock),

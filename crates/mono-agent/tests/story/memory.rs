@@ -356,6 +356,19 @@ fn a_running_agent_keeps_its_memory_to_itself() {
     eventually(Duration::from_secs(20), || agent.run(&["memory", "rebuild"]).code == 0);
 }
 
+// RUN-8: what was recalled is not a part of any view of the past.
+#[test]
+fn history_holds_no_recalled_memory() {
+    let recall = json!({"toolCalls": [{"name": "MemoryRecall", "arguments": {"query": "which tea"}}]});
+    let agent = Agent::scripted(&[recall, json!({"text": "done"})], json!({"memory": {"mode": "lite"}}));
+    agent.call("Remember", json!({"text": "Ada prefers green tea"}));
+    let run = agent.run(&["run", "look it up", "--json"]).ends(0).lines();
+    assert!(run.iter().any(|line| line["preview"].to_string().contains("green tea")), "{run:#?}");
+    let id = run.last().unwrap()["run"].as_str().unwrap().to_owned();
+    let shown = agent.run(&["runs", "show", &id, "--json"]).ends(0).stdout;
+    assert!(shown.contains("[recalled memory omitted]") && !shown.contains("green tea"), "{shown}");
+}
+
 // T10-01: many at once, from several processes, and what was acknowledged is there once.
 #[test]
 fn many_writers_lose_nothing() {
