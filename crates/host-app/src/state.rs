@@ -58,6 +58,11 @@ impl StateFolder {
         self.root.join("models")
     }
 
+    /// What was granted at logins to MCP servers.
+    pub fn grants(&self) -> PathBuf {
+        self.root.join("oauth")
+    }
+
     /// Private homes of servers.
     pub fn server_homes(&self) -> PathBuf {
         self.root.join("homes")

@@ -94,6 +94,19 @@ pub fn is_file(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| about.is_file())
 }
 
+/// Takes a file away; one that isn't there is no error.
+///
+/// # Errors
+/// See [`StateError`].
+pub fn remove_file(path: &Path) -> Result<(), StateError> {
+    match std::fs::remove_file(path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(StateError::Io { path: path.to_owned(), source })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The user that owns what is there, links followed; none = nothing is there.
 pub fn owner_of(path: &Path) -> Option<u32> {
     use std::os::unix::fs::MetadataExt as _;

@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "this crate owns the listening sockets")]
 
 mod address;
+mod callback;
 mod frames;
 mod local;
 mod loopback;
@@ -11,6 +12,7 @@ mod progress;
 mod request;
 
 pub use address::SocketAddress;
+pub use callback::CallbackListener;
 pub use frames::{FRAME_BYTES_MAX, FrameError, Frames, READ_FRAME_BYTES_MAX};
 pub use local::{BindError, ConnectError, LocalFrames, LocalSocket, connect};
 pub use loopback::{Loopback, MESSAGE_BYTES_MAX};

@@ -20,6 +20,9 @@ pub enum HttpFault {
         /// Whether the entry configures a credential.
         credential: bool,
     },
+    /// There was a login, and no good token came of it.
+    #[error("the login is of no use any more: {0}; mono-agent mcp login asks for a new one")]
+    Login(String),
     /// Another status.
     #[error("HTTP status {status}{}", quoted(preview))]
     Status {
@@ -53,9 +56,13 @@ pub enum HttpFault {
 fn unauthorized(status: u16, credential: bool) -> &'static str {
     match (status, credential) {
         (401, true) => "the configured credential was refused (HTTP 401); check the value of the header",
-        (401, false) => "the server wants a credential (HTTP 401); set `headersFromEnv` for it",
+        (401, false) => {
+            "the server wants a login (HTTP 401): `mono-agent mcp login` with its name asks for one; or set `headersFromEnv`"
+        }
         (_, true) => "the configured credential lacks rights (HTTP 403)",
-        (_, false) => "access is forbidden (HTTP 403)",
+        (_, false) => {
+            "access is forbidden (HTTP 403); another `mono-agent mcp login` may ask for more rights"
+        }
     }
 }
 
@@ -72,7 +79,10 @@ impl HttpFault {
                 HttpError::Connect { .. } | HttpError::Denied { .. } | HttpError::RedirectRefused { .. }
             ),
             HttpFault::Status { status, .. } => (400..500).contains(status) && *status != 408,
-            HttpFault::Unauthorized { .. } | HttpFault::Redirect { .. } | HttpFault::SessionLost => true,
+            HttpFault::Unauthorized { .. }
+            | HttpFault::Login(_)
+            | HttpFault::Redirect { .. }
+            | HttpFault::SessionLost => true,
             HttpFault::NotMcp(_) | HttpFault::TooLarge(_) | HttpFault::Closed => false,
         }
     }
@@ -195,7 +205,11 @@ impl ConnectError {
 
     /// Whether it would fail again at once whatever is done: a refused credential must not be hammered.
     pub(crate) fn is_refusal(&self) -> bool {
-        matches!(self, ConnectError::Http(HttpFault::Unauthorized { .. }) | ConnectError::Config(_))
+        matches!(
+            self,
+            ConnectError::Http(HttpFault::Unauthorized { .. } | HttpFault::Login(_))
+                | ConnectError::Config(_)
+        )
     }
 }
 

@@ -22,6 +22,7 @@ mod legacy_sse;
 mod lifecycle;
 mod lines;
 mod naming;
+mod oauth;
 mod param_header;
 mod pool;
 mod repair;
@@ -46,6 +47,10 @@ pub use definition::{Definitions, OddTool, Route, ToolDefinition};
 pub use environment::{EnvironmentError, EnvironmentSources, SAFE_NAMES, child_environment};
 pub use fault::{ConnectError, HttpFault};
 pub use naming::{NamingError, local_names, shown_name};
+pub use oauth::{
+    Consent, HttpFor, MemoryVault, OAuthError, OAuthIdentity, OAuthPorts, TokenVault, is_credential_header,
+    oauth_forget, oauth_login,
+};
 pub use pool::{McpPool, PoolOptions, Refresh};
 pub use run_context::{RunContexts, RunLoan, names as context_names};
 pub use served::ServedTools;

@@ -13,6 +13,7 @@ use crate::fault::{ConnectError, HttpFault, line_of};
 use crate::handler::{Handler, Listeners};
 use crate::install::install_paths;
 use crate::legacy_sse::LegacySse;
+use crate::oauth::OAuth;
 use crate::stderr::Tail;
 use crate::stdio::{ChildFacts, StdioTransport};
 use crate::streamable::{Endpoint, PortClient};
@@ -44,6 +45,8 @@ pub(crate) struct Ports {
     pub(crate) overlay: Arc<BTreeMap<String, String>>,
     /// Folders of the host's state that a run lends.
     pub(crate) lent: Arc<[OwnFolder]>,
+    /// Tokens for a remote server that wants a login.
+    pub(crate) oauth: Option<Arc<OAuth>>,
     /// Where each confined server has a home of its own.
     pub(crate) homes: Option<PathBuf>,
     /// Folders that a server is told of when it asks.
@@ -267,6 +270,7 @@ impl Job<'_> {
             url: http.url.clone(),
             headers: http.headers.clone(),
             redirects: http.redirects,
+            oauth: self.ports.oauth.clone(),
             head_timeout: self.config.call_total_max.max(self.config.timeout) + Duration::from_secs(5),
             probe,
         }

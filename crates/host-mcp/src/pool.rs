@@ -1,9 +1,10 @@
 //! All servers of an agent.
 
 use crate::cache::DefinitionCache;
-use crate::config::McpServerConfig;
+use crate::config::{McpServerConfig, McpTransport};
 use crate::definition::Route;
 use crate::lifecycle::Ports;
+use crate::oauth::{OAuth, OAuthPorts, is_credential_header};
 use crate::run_context::{RunContexts, overlay};
 use crate::server::{Server, Snapshot};
 use crate::source::{McpSource, sort_out};
@@ -58,6 +59,8 @@ pub struct PoolOptions {
     pub elicit: Option<Arc<dyn Elicit>>,
     /// Who knows what each run lends to servers with `run_context` (CTX-1).
     pub contexts: Option<Arc<dyn RunContexts>>,
+    /// Logins to remote servers whose entry has no credential (MCP-15); `None` = there are none.
+    pub oauth: Option<OAuthPorts>,
     /// What no error, status or log line may carry: servers print and send back what they were given.
     pub redactor: Arc<Redactor>,
 }
@@ -74,6 +77,7 @@ impl Default for PoolOptions {
             idle_close: Duration::from_secs(900),
             elicit: None,
             contexts: None,
+            oauth: None,
             redactor: Arc::default(),
         }
     }
@@ -99,6 +103,7 @@ impl McpPool {
             host_env: Arc::new(options.host_env),
             overlay: Arc::new(options.overlay),
             lent: Arc::default(),
+            oauth: None,
             homes: options.homes,
             roots: options.roots.into(),
             elicit: options.elicit,
@@ -111,6 +116,7 @@ impl McpPool {
             }
             let cache = options.cache.clone();
             let mut ports = ports.clone();
+            ports.oauth = oauth_of(&config, options.oauth.as_ref());
             if config.takes_run_context() {
                 let mut blank = overlay(None);
                 blank.extend(ports.overlay.iter().map(|(name, value)| (name.clone(), value.clone())));
@@ -206,6 +212,13 @@ impl McpPool {
     pub async fn shutdown(&self) {
         join_all(self.sources.iter().map(|source| source.shutdown())).await;
     }
+}
+
+/// The login of a remote server. A configured credential is used or refused, never replaced (T3-11).
+fn oauth_of(config: &McpServerConfig, ports: Option<&OAuthPorts>) -> Option<Arc<OAuth>> {
+    let McpTransport::Http(http) = &config.transport else { return None };
+    let ports = ports.filter(|_| !http.headers.keys().any(|name| is_credential_header(name.as_str())))?;
+    Some(Arc::new(OAuth::new(http.url.clone(), ports.clone())))
 }
 
 fn status_of(server: &Server) -> ServerStatus {

@@ -3,10 +3,11 @@
 use crate::events::{Event, EventTooLarge, Events};
 use crate::exchange::{Exchange, MESSAGE_BYTES_MAX};
 use crate::fault::{HttpFault, line_of};
+use crate::oauth::{OAuth, OAuthError, challenge};
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use host_ports::http::{Http, HttpError, HttpRequest, HttpResponse, Redirects};
-use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, RequestId,
@@ -26,6 +27,8 @@ use url::Url;
 
 /// The most of an error's body that is read.
 const ERROR_BODY_BYTES_MAX: usize = 64 * 1024;
+/// How often one request may be refused for its token.
+const REFUSALS_MAX: u32 = 4;
 /// How often a stream is resumed from the same event.
 const RESUMES_MAX: u32 = 3;
 /// How often the server's own stream may end at once before it is left alone.
@@ -42,6 +45,8 @@ pub(crate) struct Endpoint {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
     pub(crate) redirects: Redirects,
+    /// Tokens, where the entry configures no credential.
+    pub(crate) oauth: Option<Arc<OAuth>>,
     /// How long the head of an answer may take: longer than any call.
     pub(crate) head_timeout: Duration,
     /// How long `server/discover` may stay without answer, where another handshake can follow.
@@ -66,16 +71,47 @@ impl Endpoint {
         })
     }
 
-    /// Sends, and turns transport errors, redirects and refused credentials into faults.
-    pub(crate) async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpFault> {
-        let response = self.http.send(request).await.map_err(|error| match error {
+    async fn send_with(
+        &self,
+        mut request: HttpRequest,
+        token: Option<&str>,
+    ) -> Result<HttpResponse, HttpFault> {
+        if let Some(value) = token.and_then(|token| HeaderValue::from_str(&format!("Bearer {token}")).ok()) {
+            let mut value = value;
+            value.set_sensitive(true);
+            request.headers.insert(AUTHORIZATION, value);
+        }
+        self.http.send(request).await.map_err(|error| match error {
             HttpError::RedirectRefused { target, .. } => HttpFault::Redirect { target },
             other => HttpFault::Transport(other),
-        })?;
-        let status = response.status.as_u16();
-        if matches!(status, 401 | 403) {
-            return Err(HttpFault::Unauthorized { status, credential: self.has_credential() });
-        }
+        })
+    }
+
+    /// Sends, and turns transport errors, redirects and refused credentials into faults.
+    pub(crate) async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpFault> {
+        let mut tries = 0;
+        let response = loop {
+            let token = match &self.oauth {
+                Some(oauth) => oauth.token().await.map_err(login_failed)?,
+                None => None,
+            };
+            let response = self.send_with(request.clone(), token.as_deref()).await?;
+            let status = response.status.as_u16();
+            if !matches!(status, 401 | 403) {
+                break response;
+            }
+            tries += 1;
+            // A refusal says that nothing was done, so the same request may go out again with a better token.
+            let again = match &self.oauth {
+                Some(oauth) if tries < REFUSALS_MAX => {
+                    oauth.refused(token.as_deref(), status, challenge(&response).as_deref()).await
+                }
+                _ => Ok(false),
+            };
+            if !again.map_err(login_failed)? {
+                return Err(HttpFault::Unauthorized { status, credential: self.has_credential() });
+            }
+        };
         if response.status.is_redirection() {
             let location = response.headers.get(LOCATION).and_then(|value| value.to_str().ok());
             let target =
@@ -84,6 +120,10 @@ impl Endpoint {
         }
         Ok(response)
     }
+}
+
+fn login_failed(error: OAuthError) -> HttpFault {
+    HttpFault::Login(error.0)
 }
 
 /// The start of an error's body and its fault.

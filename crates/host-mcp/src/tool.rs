@@ -177,7 +177,10 @@ impl McpTool {
                 ToolError::new(host_surface::codes::ABORTED, "the call was cancelled before it was sent")
             }
             CallEnd::Unavailable(error) => {
-                let refused = matches!(root(&error), ConnectError::Http(HttpFault::Unauthorized { .. }));
+                let refused = matches!(
+                    root(&error),
+                    ConnectError::Http(HttpFault::Unauthorized { .. } | HttpFault::Login(_))
+                );
                 let code = if refused { codes::UNAUTHORIZED } else { codes::SERVER_UNAVAILABLE };
                 let message = format!("the MCP server {server} is not available: {error}; nothing was sent");
                 ToolError::new(code, message).retry_later()
@@ -223,7 +226,7 @@ impl McpTool {
                 format!("the MCP server {server} answered with JSON-RPC error {code}: {}", line_of(&message)),
             ),
             CallFault::Http(fault) => {
-                let refused = matches!(fault, HttpFault::Unauthorized { .. });
+                let refused = matches!(fault, HttpFault::Unauthorized { .. } | HttpFault::Login(_));
                 let message = format!("the MCP server {server} could not be called: {fault}");
                 match (refused, fault.nothing_happened()) {
                     (true, _) => ToolError::new(codes::UNAUTHORIZED, message),

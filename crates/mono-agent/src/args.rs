@@ -243,6 +243,8 @@ pub enum Mcp {
         /// The server's name
         name: String,
     },
+    /// Grant the agent access to a remote server, in a browser
+    Login(Box<McpLogin>),
     /// Connect to one server, list its tools, print timings
     Test {
         /// The server's name
@@ -505,6 +507,31 @@ pub enum Embedder {
         #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
         from: Option<PathBuf>,
     },
+}
+
+/// `mcp login`.
+#[derive(Debug, Args)]
+pub struct McpLogin {
+    /// The server's name
+    pub name: String,
+    /// Forget the login instead
+    #[arg(long, conflicts_with_all = ["client_id", "client_secret_env", "client_metadata", "scope"])]
+    pub forget: bool,
+    /// A client that was registered by hand (default: the host registers itself)
+    #[arg(long, value_name = "ID")]
+    pub client_id: Option<String>,
+    /// The variable with that client's secret
+    #[arg(long, value_name = "NAME", requires = "client_id")]
+    pub client_secret_env: Option<String>,
+    /// The https address of a client metadata document, for servers that take one
+    #[arg(long, value_name = "URL", conflicts_with = "client_id")]
+    pub client_metadata: Option<String>,
+    /// Ask for this scope instead of those that the server names (again for more)
+    #[arg(long)]
+    pub scope: Vec<String>,
+    /// The port for the browser's way back (default: a free one)
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub port: u16,
 }
 
 /// `mcp add`.

@@ -8,4 +8,5 @@ pub(crate) mod sandbox;
 pub(crate) mod servers;
 pub(crate) mod sources;
 pub(crate) mod store;
+pub(crate) mod vault;
 pub(crate) mod web;

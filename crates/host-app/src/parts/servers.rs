@@ -1,5 +1,6 @@
 //! MCP servers: from their entries to a pool, and what is broken by name.
 
+use crate::parts::vault::FileVault;
 use crate::state::StateFolder;
 use host_config::environment::Environment;
 use host_config::mcp::{
@@ -8,9 +9,10 @@ use host_config::mcp::{
 };
 use host_config::{AgentSpec, Origin};
 use host_mcp::{
-    DefinitionCache, ENTRY_BYTES_MAX, EraChoice, HttpConfig, HttpKind, McpPool, McpServerConfig,
-    McpTransport, PoolOptions, Refresh, RunContexts, StdioConfig,
+    DefinitionCache, ENTRY_BYTES_MAX, EraChoice, HttpConfig, HttpFor, HttpKind, McpPool, McpServerConfig,
+    McpTransport, OAuthIdentity, OAuthPorts, PoolOptions, Refresh, RunContexts, StdioConfig,
 };
+use host_net::{NetHttp, PublicOnly};
 use host_ports::BoxFuture;
 use host_ports::elicit::Elicit;
 use host_ports::http::{Http, Redirects};
@@ -21,6 +23,7 @@ use host_vocab::{Secret, text};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use url::Url;
 
 /// Every server of an agent.
 pub(crate) struct Servers {
@@ -28,6 +31,15 @@ pub(crate) struct Servers {
     pub(crate) broken: Vec<Broken>,
     /// Servers without which no run begins.
     pub(crate) required: Vec<String>,
+}
+
+/// What discovery and token requests go out by: the open Internet and the server's own host, so that a server can't
+/// send the host to an address inside.
+pub(crate) fn oauth_http() -> HttpFor {
+    Arc::new(|url: &Url| {
+        let own = url.host_str().map(str::to_owned);
+        Arc::new(NetHttp::confined(Arc::new(PublicOnly::except(own)))) as Arc<dyn Http>
+    })
 }
 
 /// What servers need of the world.
@@ -81,6 +93,12 @@ impl Servers {
             refresh,
             elicit: Some(ports.elicit),
             contexts: Some(ports.contexts),
+            oauth: Some(OAuthPorts {
+                vault: Arc::new(FileVault { folder: state.grants() }),
+                http: oauth_http(),
+                identity: OAuthIdentity::default(),
+                consent: None,
+            }),
             redactor: ports.redactor,
             ..PoolOptions::default()
         };

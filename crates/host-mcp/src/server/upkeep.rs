@@ -55,9 +55,10 @@ impl Server {
     }
 
     pub(super) fn failed_http(&self, connection: &Arc<Connection>, fault: &HttpFault) {
-        let dead =
-            matches!(fault, HttpFault::SessionLost | HttpFault::Closed | HttpFault::Unauthorized { .. })
-                || (matches!(fault, HttpFault::Transport(_)) && fault.nothing_happened());
+        let dead = matches!(
+            fault,
+            HttpFault::SessionLost | HttpFault::Closed | HttpFault::Unauthorized { .. } | HttpFault::Login(_)
+        ) || (matches!(fault, HttpFault::Transport(_)) && fault.nothing_happened());
         if dead {
             let mut state = self.state();
             self.count_failure(&mut state, ConnectError::Http(fault.clone()), true);

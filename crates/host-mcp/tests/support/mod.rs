@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests start real servers and read real files")]
 
 pub mod fake;
+pub mod guarded;
 pub mod published;
 
 use host_mcp::{McpPool, McpServerConfig, McpTransport, PoolOptions, StdioConfig};

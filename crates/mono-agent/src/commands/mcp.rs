@@ -1,6 +1,7 @@
 //! `mcp list`, `mcp add`, `mcp remove`, `mcp test NAME`.
 
 mod edit;
+mod login;
 
 use crate::answer::{Failure, print};
 use crate::args::{Mcp, Place};
@@ -14,6 +15,7 @@ pub async fn run(place: &Place, mcp: &Mcp) -> Result<ExitCode, Failure> {
     match mcp {
         Mcp::Add(add) => return edit::add(place, add).await,
         Mcp::Remove { name } => return edit::remove(place, name).await,
+        Mcp::Login(asked) => return login::run(place, asked).await,
         Mcp::List { local } => {
             let loaded = load(place)?;
             if let Some(client) = Door::running(&loaded, *local).await? {
