@@ -45,6 +45,7 @@ use host_surface::{
 use host_turn::{AttachmentKind, Channel, Trigger, Turn, Usage};
 use host_vocab::{CallId, ConversationId, RunId};
 use outcome::{ending_of, no_model};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -139,6 +140,8 @@ pub(crate) struct Home {
     pub(crate) options: OpenOptions,
     /// What the settings were read from, as a digest.
     pub(crate) settings: String,
+    /// The settings among its variables, by digest.
+    pub(crate) variables: BTreeMap<String, String>,
 }
 
 impl Agent {

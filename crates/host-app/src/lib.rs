@@ -31,7 +31,7 @@ pub use archive::{Archive, DecisionPage, DecisionQuery, RunsAudit};
 pub use builder::{AgentBuilder, BuildError};
 pub use clock::SystemClock;
 pub use conformance::conformance_client;
-pub use digest::digest;
+pub use digest::{digest, variables};
 pub use host_mcp::{Consent, OAuthIdentity};
 pub use host_memory::{ForgetError, IntakeError, MaintenanceError};
 pub use host_ports::memory::RecallError;

@@ -35,9 +35,24 @@ pub fn load_agent(place: &Whereabouts) -> Loaded {
 }
 
 /// Reads a regular file within the bound; the error's kind tells a missing file from others.
+///
+/// The sandbox's stand-in for a file that doesn't exist is no file, be it of a command that runs or of one that
+/// was killed.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if state::is_stand_in(path) {
+        return Err(io::ErrorKind::NotFound.into());
+    }
     state::read_bounded(path, FILE_BYTES_MAX).map_err(|error| match error {
+        state::StateError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound && is_link(path) => {
+            io::Error::other("it is a link to something that is not there")
+        }
         state::StateError::Io { source, .. } => source,
-        other => io::Error::new(io::ErrorKind::InvalidInput, other.to_string()),
+        state::StateError::TooLarge { .. } => io::ErrorKind::FileTooLarge.into(),
+        state::StateError::NotAFile { .. } if state::is_folder(path) => io::ErrorKind::IsADirectory.into(),
+        _ => io::Error::other("it is no regular file"),
     })
+}
+
+fn is_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|about| about.is_symlink())
 }

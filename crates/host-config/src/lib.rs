@@ -41,6 +41,7 @@ pub use model_ref::{ModelRef, ModelRefError};
 pub use nearest::nearest;
 pub use paths::{Bases, PathError};
 pub use reference::reference_markdown;
+pub use registry::variables;
 pub use schema::schema;
 pub use settings::{Origin, Setting, Settings};
 pub use spec::{AgentSpec, Dialect};

@@ -207,12 +207,15 @@ impl Loader<'_> {
         let bytes = match self.read("env", &path) {
             Ok(bytes) => bytes,
             Err(error) => {
-                if named.is_some() {
-                    let message = format!("the environment file can't be read: {}", reading_failed(&error));
-                    let at = Place { file: shown, ..Place::default() };
-                    let found = config(code::MISSING_FILE, message).at(at);
-                    self.findings.error(found.hint("name a file that is there, or leave --env-file out"));
-                }
+                // One that is there and can't be read may hold what closes a tool: it must not count as absent.
+                let (code, hint) = match named {
+                    Some(_) => (code::MISSING_FILE, "name a file that is there, or leave --env-file out"),
+                    None if error.kind() == io::ErrorKind::NotFound => return env,
+                    None => (code::UNREADABLE, "make it a file that you may read, or move it away"),
+                };
+                let message = format!("the environment file can't be read: {}", reading_failed(&error));
+                let at = Place { file: shown, ..Place::default() };
+                self.findings.error(config(code, message).at(at).hint(hint));
                 return env;
             }
         };
@@ -380,6 +383,8 @@ pub(crate) fn reading_failed(error: &io::Error) -> String {
         io::ErrorKind::PermissionDenied => "you may not read it".into(),
         io::ErrorKind::IsADirectory => "it is a folder".into(),
         io::ErrorKind::FileTooLarge => "it is too large".into(),
+        // What the reader says itself is clearer than the kind of the error.
+        io::ErrorKind::Other => error.to_string(),
         kind => format!("{kind}"),
     }
 }

@@ -193,7 +193,7 @@ fn a_named_config_has_its_own_folder() {
     assert_eq!(spec.context.identity_path.unwrap(), std::path::Path::new("/w/a/b/IDENTITY.md"));
 }
 
-// A usual key goes to the usual address alone.
+// ENG-2: a usual key goes to the provider that it is of, wherever that was moved to, and to no other.
 #[test]
 fn keys_of_providers() {
     let provider = |providers: &str, id: &str| {
@@ -208,7 +208,7 @@ fn keys_of_providers() {
     };
     assert_eq!(provider("{}", "openai").unwrap(), "usual");
     assert_eq!(provider(r#"{"openai": {"apiKeyEnv": "MY_KEY"}}"#, "openai").unwrap(), "mine");
-    assert_eq!(provider(r#"{"openai": {"baseUrl": "https://else.example/v1"}}"#, "openai"), None);
+    assert_eq!(provider(r#"{"openai": {"baseUrl": "https://else.example/v1"}}"#, "openai").unwrap(), "usual");
     assert_eq!(
         provider(r#"{"x": {"type": "openai_compat", "baseUrl": "https://else.example/v1"}}"#, "x"),
         None

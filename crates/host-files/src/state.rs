@@ -74,6 +74,15 @@ pub fn read_bounded(path: &Path, bytes_max: u64) -> Result<Vec<u8>, StateError> 
     if content.len() as u64 > bytes_max { Err(too_large()) } else { Ok(content) }
 }
 
+/// Whether a file is one of the sandbox's empty stand-ins for a protected name that doesn't exist: while a
+/// command runs, nothing can be made there, and whoever looks for the file must not take it for one.
+pub fn is_stand_in(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::symlink_metadata(path).is_ok_and(|about| {
+        about.is_file() && about.len() == 0 && about.mode() & 0o7777 == host_ports::commands::STAND_IN_MODE
+    })
+}
+
 /// The user that this process works as.
 pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
@@ -89,9 +98,9 @@ pub fn is_folder(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| about.is_dir())
 }
 
-/// Whether a regular file is there, links followed.
+/// Whether a regular file is there, links followed; a stand-in is none.
 pub fn is_file(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|about| about.is_file())
+    std::fs::metadata(path).is_ok_and(|about| about.is_file()) && !is_stand_in(path)
 }
 
 /// Takes a file away; one that isn't there is no error.

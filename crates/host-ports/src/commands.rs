@@ -6,6 +6,10 @@ use host_vocab::{CallId, RunId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// The permissions of the empty files that an engine puts where a protected name doesn't exist. No person
+/// makes an empty file with just these (the sticky bit means nothing on a file), so it can be told from one.
+pub const STAND_IN_MODE: u32 = 0o1400;
+
 /// What to run.
 #[derive(Debug, Clone)]
 pub struct CommandSpec {

@@ -62,13 +62,23 @@ impl InputSchema {
         &self.shown
     }
 
-    /// The names of all arguments there are; `None` where the tool takes others than it names.
+    /// The names of all arguments that a caller is told of; `None` where others may be meant as well: the
+    /// schema says so, or names arguments in ways beyond `properties`. Many servers leave out
+    /// `additionalProperties`, which is no invitation.
     pub fn arguments(&self) -> Option<Vec<&str>> {
-        if self.schema.get("additionalProperties") != Some(&Value::Bool(false)) {
+        const BEYOND: [&str; 8] =
+            ["patternProperties", "$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"];
+        let schema = self.schema.as_object()?;
+        if BEYOND.iter().any(|key| schema.contains_key(*key)) {
             return None;
         }
-        let properties = self.schema.get("properties").and_then(Value::as_object);
-        Some(properties.map(|map| map.keys().map(String::as_str).collect()).unwrap_or_default())
+        let names = schema.get("properties").and_then(Value::as_object);
+        let names: Vec<&str> = names.map(|map| map.keys().map(String::as_str).collect()).unwrap_or_default();
+        match schema.get("additionalProperties") {
+            Some(Value::Bool(false)) => Some(names),
+            None if !names.is_empty() => Some(names),
+            _ => None,
+        }
     }
 
     /// Whether the schema can be used at all; the error says why not.
@@ -169,6 +179,22 @@ fn dotted(pointer: &str) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    // TOO-9: which names a rule may look at.
+    #[test]
+    fn the_arguments_that_a_caller_is_told_of() {
+        let of = |more: Value| {
+            let mut schema = json!({"type": "object", "properties": {"message": {"type": "string"}}});
+            schema.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            InputSchema::new(schema).arguments().map(|names| names.join(","))
+        };
+        assert_eq!(of(json!({})).as_deref(), Some("message"));
+        assert_eq!(of(json!({"additionalProperties": false})).as_deref(), Some("message"));
+        assert_eq!(of(json!({"additionalProperties": true})), None);
+        assert_eq!(of(json!({"allOf": [{"properties": {"more": {}}}]})), None);
+        assert_eq!(of(json!({"properties": {}})), None);
+        assert_eq!(of(json!({"properties": {}, "additionalProperties": false})).as_deref(), Some(""));
+    }
 
     // TOO-8
     #[test]

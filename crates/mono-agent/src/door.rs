@@ -4,7 +4,9 @@ use crate::answer::Failure;
 use crate::args::Place;
 use host_app::operator::protocol::{Request, Status};
 use host_app::operator::{Client, ClientError};
-use host_app::{Agent, OpenOptions, People, StateFolder, Whereabouts, digest, load_agent, outcome_json};
+use host_app::{
+    Agent, OpenOptions, People, StateFolder, Whereabouts, digest, load_agent, outcome_json, variables,
+};
 use host_config::finding::code;
 use host_config::{Environment, Loaded, STATE_FOLDER, Severity};
 use host_http::ConnectError;
@@ -113,14 +115,35 @@ pub fn warn(loaded: &Loaded) {
     }
 }
 
-/// Says so where the running host was started with other settings than the ones that stand here now.
-fn compare(status: &Status, loaded: &Loaded) {
-    if status.settings != digest(&loaded.sources) {
-        eprintln!(
-            "note: the running host (process {}) was started with other settings; `mono-agent restart` takes up \
-             the ones that are here now",
-            status.pid
-        );
+/// What a running host lacks of the settings that stand here now.
+enum Difference {
+    /// Nothing.
+    None,
+    /// The files changed since it was started.
+    Files,
+    /// This very command names other settings: these options and variables.
+    Own(Vec<String>),
+}
+
+impl Difference {
+    /// A variable that only the host has is no wish of this command's.
+    fn of(status: &Status, place: &Place, loaded: &Loaded, env: &Environment) -> Self {
+        let same_files = status.settings == digest(&loaded.sources);
+        let own = variables(env);
+        let mut named: Vec<String> = own
+            .into_iter()
+            .filter(|(name, value)| status.variables.get(name) != Some(value))
+            .map(|(name, _)| name)
+            .collect();
+        if !same_files {
+            named.extend(place.config.as_ref().map(|_| "--config".to_owned()));
+            named.extend(place.env_file.as_ref().map(|_| "--env-file".to_owned()));
+        }
+        match (named.is_empty(), same_files) {
+            (false, _) => Difference::Own(named),
+            (true, false) => Difference::Files,
+            (true, true) => Difference::None,
+        }
     }
 }
 
@@ -136,24 +159,76 @@ impl Door {
     /// Joins the running host, unless `local`; else opens the agent here.
     pub async fn open(place: &Place, local: bool, options: OpenOptions) -> Result<Door, Failure> {
         let loaded = load(place)?;
-        if let Some(client) = Self::running(&loaded, local).await? {
+        if let Some(client) = Self::running(place, &loaded, local).await? {
             return Ok(Door::Joined(client));
         }
+        Self::here(loaded, options).await
+    }
+
+    /// The agent as its settings stand now: the running host where it has the same ones.
+    pub async fn open_as_set(place: &Place, options: OpenOptions) -> Result<Door, Failure> {
+        let loaded = load(place)?;
+        match Self::found(place, &loaded).await? {
+            Some((client, _, Difference::None)) => return Ok(Door::Joined(client)),
+            Some((_, status, _)) => eprintln!(
+                "note: this is what the settings say now; the running host (process {}) keeps what it was started \
+                 with until `mono-agent restart`",
+                status.pid
+            ),
+            None => {}
+        }
+        Self::here(loaded, options).await
+    }
+
+    async fn here(loaded: Loaded, options: OpenOptions) -> Result<Door, Failure> {
         warn(&loaded);
         let agent = Agent::open(loaded, options).await?;
         agent.recover().await;
         Ok(Door::Here(Box::new(agent)))
     }
 
-    /// The host that runs, unless `local`. One that runs and doesn't answer is an error, not a reason to work
-    /// beside it.
-    pub async fn running(loaded: &Loaded, local: bool) -> Result<Option<Client>, Failure> {
-        let Some(state) = state(loaded).filter(|_| !local) else { return Ok(None) };
+    /// The host to join: the one that runs, unless `local` or this command names settings of its own, which
+    /// must not be ignored.
+    pub async fn running(place: &Place, loaded: &Loaded, local: bool) -> Result<Option<Client>, Failure> {
+        if local {
+            return Ok(None);
+        }
+        let Some((client, status, difference)) = Self::found(place, loaded).await? else { return Ok(None) };
+        match difference {
+            Difference::None => Ok(Some(client)),
+            Difference::Files => {
+                eprintln!(
+                    "note: the running host (process {}) was started with other settings; `mono-agent restart` takes \
+                     up the ones that are here now",
+                    status.pid
+                );
+                Ok(Some(client))
+            }
+            Difference::Own(named) => {
+                eprintln!(
+                    "note: this command names settings of its own ({}), so it works beside the running host \
+                     (process {})",
+                    named.join(", "),
+                    status.pid
+                );
+                Ok(None)
+            }
+        }
+    }
+
+    /// The host that runs, whatever settings this command names: for what only it can do.
+    pub async fn host(place: &Place, loaded: &Loaded) -> Result<Option<Client>, Failure> {
+        Ok(Self::found(place, loaded).await?.map(|(client, ..)| client))
+    }
+
+    /// The host that runs. One that runs and doesn't answer is an error, not a reason to work beside it.
+    async fn found(place: &Place, loaded: &Loaded) -> Result<Option<(Client, Status, Difference)>, Failure> {
+        let Some(state) = state(loaded) else { return Ok(None) };
         let client = client(&state);
         match client.status().await {
             Ok(status) => {
-                compare(&status, loaded);
-                Ok(Some(client))
+                let difference = Difference::of(&status, place, loaded, &whereabouts(place)?.env);
+                Ok(Some((client, status, difference)))
             }
             Err(ClientError::Connect(ConnectError::NotRunning)) => Ok(None),
             Err(error) => Err(error.into()),

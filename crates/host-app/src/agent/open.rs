@@ -3,7 +3,7 @@
 use super::{Agent, CALL_DEADLINE, Home, Inner};
 use crate::clock::SystemClock;
 use crate::desks::Desks;
-use crate::digest::digest;
+use crate::digest::{digest, variables};
 use crate::memory::{AgentMemory, MemoryParts};
 use crate::parts::governance::Governance;
 use crate::parts::models;
@@ -78,6 +78,7 @@ impl Agent {
         };
         let env = loaded.env;
         let settings = digest(&loaded.sources);
+        let variables = variables(&env);
         let named: Vec<_> =
             loaded.sources.iter().filter(|it| it.role == "env").map(|it| it.path.clone()).collect();
         let state = state_of(&spec);
@@ -179,6 +180,7 @@ impl Agent {
                 governance_line: line,
                 options,
                 settings,
+                variables,
             }),
         };
         Ok(Agent { inner: Arc::new(inner) })

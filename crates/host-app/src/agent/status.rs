@@ -31,6 +31,7 @@ impl Agent {
             servers: serde_json::to_value(servers).unwrap_or(Value::Null),
             supervised: self.supervised(),
             settings: home.map(|home| home.settings.clone()).unwrap_or_default(),
+            variables: home.map(|home| home.variables.clone()).unwrap_or_default(),
         }
     }
 }

@@ -9,6 +9,7 @@ use host_ports::model::{Message, ToolCall, ToolSpec};
 use host_run::RunEvent;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The version of this protocol; a host refuses a client of another one.
 pub const PROTOCOL: u32 = 1;
@@ -279,6 +280,9 @@ pub struct Status {
     pub supervised: bool,
     /// A digest of the files that its settings were read from.
     pub settings: String,
+    /// The variables that are settings, each with a digest of its value.
+    #[serde(default)]
+    pub variables: BTreeMap<String, String>,
 }
 
 /// One channel's state (CHN-1's words).

@@ -149,7 +149,7 @@ impl Connection {
                 self.with_person(frames, abilities, move |people, _events, cancel| async move {
                     match agent.call(&channel, &tool, Arguments::Raw(arguments), people, cancel).await {
                         Ok(settled) => settled.to_json(),
-                        Err(problem) => json!({"error": problem.to_string()}),
+                        Err(problem) => json!({"error": problem.to_string(), "code": code_of(&problem)}),
                     }
                 })
                 .await;
@@ -247,11 +247,14 @@ async fn finish(frames: &mut LocalFrames, result: Value) {
 }
 
 async fn refuse(frames: &mut LocalFrames, problem: &AgentError) {
-    let code = match problem {
+    let _ = frames.write(&error(code_of(problem), problem.to_string())).await;
+}
+
+fn code_of(problem: &AgentError) -> &'static str {
+    match problem {
         AgentError::Channel { .. } => UNKNOWN_CHANNEL,
         AgentError::Surface(_) | AgentError::Log(_) => "refused",
-    };
-    let _ = frames.write(&error(code, problem.to_string())).await;
+    }
 }
 
 /// Events are bounded where they are made; a frame that is too large all the same is named, not sent.

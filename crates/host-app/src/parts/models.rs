@@ -200,7 +200,7 @@ pub(crate) fn section(spec: &AgentSpec, env: &Environment) -> Section {
             }
             (Ok(_), Some(KeySource::Config)) => format!("{reference}: its key stands in the config"),
             (Ok(_), Some(KeySource::Env(variable))) => format!("{reference}: its key comes from {variable}"),
-            (Ok(_), _) => format!("{reference}: needs no key"),
+            (Ok(_), _) => format!("{reference}: no key is sent"),
         };
         let priced = spec.prices.iter().any(|it| it.model == *reference);
         lines.push(if priced { line } else { format!("{line}; not priced") });
@@ -283,6 +283,12 @@ impl<'a> Maker<'a> {
             SpecKind::Manual => Ok(Arc::new(Manual::new(Arc::clone(self.desks) as _))),
             SpecKind::Scripted => self.scripted(reference.model()).map_err(fault),
             _ => {
+                if let (KeySource::Missing(variable), true) =
+                    (&provider.key_source, provider.base_url.is_some())
+                {
+                    let why = format!("`{}` needs a key: set {variable}", provider.id);
+                    return Ok(Arc::new(Keyless { reference: reference.to_string(), why }));
+                }
                 let settings = self.settings(provider, reference);
                 match build(settings, self.ports()) {
                     // A key that isn't there yet is no reason not to start (17.4); each request says it.

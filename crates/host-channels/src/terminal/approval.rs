@@ -4,12 +4,16 @@ use super::lines::{LineRead, Lines};
 use host_ports::BoxFuture;
 use host_ports::ask::{ApprovalAnswer, ApprovalRequest, Ask};
 use host_vocab::text;
+use rustix::process::{Signal, getpid, kill_process};
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How much of the arguments is shown, in characters.
 const SHOWN_ARGUMENT_CHARS_MAX: usize = 2_000;
+
+/// How long a turn has to take notice of Ctrl-C before the answer is a plain no.
+const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 
 /// Asks on the terminal. Nobody at a terminal = nobody to ask; no answer in time, an empty line or the end
 /// of the input = no (TOO-9).
@@ -39,10 +43,21 @@ impl Ask for TerminalAsk {
                     ApprovalAnswer::TimedOut
                 }
                 Ok(LineRead::Line(line)) => answer(&line),
-                Ok(LineRead::Interrupted | LineRead::End) => ApprovalAnswer::Denied,
+                Ok(LineRead::Interrupted) => {
+                    interrupted().await;
+                    ApprovalAnswer::Denied
+                }
+                Ok(LineRead::End) => ApprovalAnswer::Denied,
             }
         })
     }
+}
+
+/// Ctrl-C at the question is meant for the whole turn, whose own listener is told; the question is withdrawn
+/// while this waits.
+async fn interrupted() {
+    let _best_effort = kill_process(getpid(), Signal::INT);
+    tokio::time::sleep(INTERRUPT_GRACE).await;
 }
 
 /// The question as a person reads it: bounded, and without characters that could rewrite the screen.

@@ -214,6 +214,11 @@ pub fn fields() -> impl Iterator<Item = &'static Field> {
     sections().flat_map(|section| section.fields)
 }
 
+/// The names of all environment variables that are settings.
+pub fn variables() -> impl Iterator<Item = &'static str> {
+    fields().filter_map(|field| field.env)
+}
+
 /// The field at a path as the registry writes it.
 pub fn find(path: &str) -> Option<&'static Field> {
     fields().find(|field| field.path == path)

@@ -94,16 +94,22 @@ fn key(
     if let Some(key) = raw.api_key.clone().filter(|key| !key.is_empty()) {
         return (Some(key), KeySource::Config);
     }
-    let own_address = raw.base_url.is_none();
+    let usual_address = raw.base_url.is_none();
     let names: Vec<&str> = match raw.api_key_env.as_deref() {
         Some(name) => vec![name],
-        // A usual key goes to the usual address alone; to any other it must be named.
-        None if own_address => usual_variables(id, kind, is_built_in).to_vec(),
+        // A usual key goes to the usual address, or to the one that this very provider was moved to. To a
+        // provider of one's own with its own address it must be named.
+        None if usual_address || is_built_in => usual_variables(id, kind, is_built_in).to_vec(),
         None => Vec::new(),
     };
+    // A server at an address of one's own may want no key, unless the config names one.
+    let wanted = usual_address || raw.api_key_env.is_some();
     match names.iter().find_map(|name| Some((*name, set(name)?))) {
         Some((name, value)) => (Some(Secret::new(value.trim())), KeySource::Env(name.to_owned())),
-        None => (None, names.first().map_or(KeySource::None, |name| KeySource::Missing((*name).to_owned()))),
+        None => match names.first().filter(|_| wanted) {
+            Some(name) => (None, KeySource::Missing((*name).to_owned())),
+            None => (None, KeySource::None),
+        },
     }
 }
 

@@ -46,6 +46,10 @@ pub(crate) struct Protected {
     looked: BTreeSet<PathBuf>,
     before: BTreeMap<PathBuf, Identity>,
     placeholders: Vec<Placeholder>,
+    /// Whether the names are mounts of the child's: it can't take them away then, only the folders above them.
+    mounted: bool,
+    /// The folders above the names, as they were.
+    folders: BTreeMap<PathBuf, Identity>,
 }
 
 /// A protected name that was written in spite of it.
@@ -68,6 +72,7 @@ impl Protected {
         let mut protected = Protected {
             patterns: Some(Arc::clone(patterns)),
             writable: writable.to_vec(),
+            mounted: placeholders.is_some(),
             ..Protected::default()
         };
         let mut scan = patterns.scan(writable)?;
@@ -94,7 +99,27 @@ impl Protected {
         }
         protected.read_only.sort();
         protected.read_only.dedup();
+        let folders = protected.read_only.iter().flat_map(|name| protected.folders_above(name));
+        protected.folders =
+            folders.filter_map(|folder| Some((folder.to_owned(), Identity::of(folder)?))).collect();
         Ok(protected)
+    }
+
+    /// The folders between a name and its writable root, that one included.
+    fn folders_above<'a>(&self, name: &'a Path) -> Vec<&'a Path> {
+        let below = |folder: &&Path| self.writable.iter().any(|root| folder.starts_with(root));
+        name.ancestors().skip(1).take_while(below).collect()
+    }
+
+    /// Whether a name that is another file now was changed by somebody else, such as a person's editor: a
+    /// mounted name can't be replaced by the child while the folders above it are the same ones.
+    fn changed_from_outside(&self, name: &Path) -> bool {
+        let same = |folder: &Path| {
+            self.folders.get(folder).is_some_and(|it| Identity::of(folder).as_ref() == Some(it))
+        };
+        self.mounted
+            && self.read_only.iter().any(|it| it == name)
+            && self.folders_above(name).into_iter().all(same)
     }
 
     /// The names to mount read-only, in order.
@@ -123,6 +148,7 @@ impl Protected {
                     let fate = "was changed through another name of the same file".to_owned();
                     violations.push(Violation { name: path.to_path_buf(), fate });
                 }
+                Some(_) if self.changed_from_outside(path) => {}
                 _ => {
                     for name in found.new_names() {
                         let fate = quarantine::put_away(&name, quarantine);
@@ -132,7 +158,7 @@ impl Protected {
             }
         }
         for name in self.before.keys() {
-            if std::fs::symlink_metadata(name).is_err() {
+            if std::fs::symlink_metadata(name).is_err() && !self.changed_from_outside(name) {
                 let fate = "was moved away together with its folder".to_owned();
                 violations.push(Violation { name: name.clone(), fate });
             }

@@ -1,10 +1,11 @@
 //! Empty files that stand for protected names which don't exist, so that nothing can be made there.
 
 use super::Identity;
+use host_ports::commands::STAND_IN_MODE;
 use rustix::fs::FlockOperation;
 use std::collections::HashMap;
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -49,13 +50,16 @@ impl Placeholders {
             known.users += 1;
             return Some(placeholder());
         }
-        let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(name).ok()?;
+        let file =
+            std::fs::OpenOptions::new().write(true).create_new(true).mode(STAND_IN_MODE).open(name).ok()?;
         // Under root it is the folder's owner's, so that a child of that user can read it as empty.
         if rustix::process::geteuid().is_root()
             && let Some(about) = name.parent().and_then(|folder| std::fs::metadata(folder).ok())
         {
             let _ = std::os::unix::fs::fchown(&file, Some(about.uid()), Some(about.gid()));
         }
+        // A mask of the user's may have taken bits away, and they tell it from a file of somebody's.
+        let _ = file.set_permissions(std::fs::Permissions::from_mode(STAND_IN_MODE));
         drop(file);
         let identity = Identity::of(name)?;
         let note = self.journal.as_deref().and_then(|folder| write_note(folder, name, &identity));

@@ -3,7 +3,7 @@
 use crate::answer::{Failure, print};
 use crate::args::{Call, Place};
 use crate::door::{Door, on_interrupt};
-use host_app::operator::protocol::Request;
+use host_app::operator::protocol::{Request, UNKNOWN_CHANNEL};
 use host_app::{OpenOptions, People};
 use host_channels::terminal::{Lines, TerminalAsk, TerminalElicit};
 use host_run::EventSink;
@@ -50,7 +50,11 @@ pub async fn run(place: &Place, call: Call) -> Result<ExitCode, Failure> {
     door.close().await;
     let settled = settled?;
     if let Some(error) = settled.get("error").and_then(Value::as_str) {
-        return Err(Failure::system(error));
+        return Err(if settled["code"] == UNKNOWN_CHANNEL {
+            Failure::usage(error)
+        } else {
+            Failure::system(error)
+        });
     }
     print(place, &settled, || text(&settled));
     let done = settled["settled"] == "done";

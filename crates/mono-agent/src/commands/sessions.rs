@@ -97,7 +97,7 @@ async fn clear(place: &Place, id: Option<&str>) -> Result<ExitCode, Failure> {
         return Err(no_session(id));
     }
     let loaded = load(place)?;
-    let told = match Door::running(&loaded, false).await? {
+    let told = match Door::host(place, &loaded).await? {
         Some(client) => client.ask(Request::Forget { conversation }).await?,
         None => {
             let options = OpenOptions { needs_model: false, ..OpenOptions::default() };

@@ -11,10 +11,11 @@ use host_vocab::text;
 use serde_json::json;
 use std::process::ExitCode;
 
-/// The running host, whose surface its runs have; without one, the agent as its settings stand now.
+/// The agent as its settings stand now; through the running host where that has the same ones, so that its
+/// servers needn't be started a second time.
 async fn open(place: &Place) -> Result<Door, Failure> {
     let options = OpenOptions { needs_model: false, fresh_definitions: true, ..OpenOptions::default() };
-    Door::open(place, false, options).await
+    Door::open_as_set(place, options).await
 }
 
 /// Why there is no surface; a channel that isn't there is the caller's slip.

@@ -1,7 +1,8 @@
 //! Bad input in the config: each has its place and a way out, and no file is touched.
 
-use super::agent::Agent;
+use super::agent::{Agent, eventually};
 use serde_json::json;
+use std::time::Duration;
 
 fn broken(text: &str) -> Agent {
     let agent = Agent::scripted(&[json!({"text": "ok"})], json!({}));
@@ -137,4 +138,55 @@ fn init_makes_an_agent_and_never_writes_over_one() {
         (agent.read("mono-agent.config.json"), agent.read("IDENTITY.md")),
         (before.0, "mine\n".to_owned())
     );
+}
+
+// CFG-2, POL-9: a `.env` that is there and can't be read might close a tool; it never counts as absent.
+#[test]
+fn an_environment_file_that_cannot_be_read_stops_the_agent() {
+    for make in [(|at| std::fs::create_dir(at).unwrap()) as fn(std::path::PathBuf), |at| {
+        std::os::unix::fs::symlink("nowhere", at).unwrap()
+    }] {
+        let agent = Agent::scripted(&[json!({"text": "ok"})], json!({}));
+        make(agent.path().join(".env"));
+        for args in [&["call", "ListDir"][..], &["run", "hi"], &["validate"]] {
+            let answer = agent.run(args).ends(1);
+            let all = format!("{}{}", answer.stdout, answer.stderr);
+            assert!(all.contains(".env: the environment file can't be read: it is a"), "{all}");
+        }
+    }
+}
+
+// CFG-3, SBX-1: what the sandbox puts in a free name's place is no config, not while a command runs and not
+// after a crash.
+#[test]
+fn a_stand_in_of_the_sandbox_is_no_file() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let agent = Agent::empty();
+    let put = |name: &str| {
+        agent.write(name, "");
+        std::fs::set_permissions(agent.path().join(name), std::fs::Permissions::from_mode(0o1400)).unwrap();
+    };
+    for name in ["mono-agent.config.json", ".env", "mcp.json"] {
+        put(name);
+    }
+    assert_eq!(agent.call("ListDir", json!({}))["settled"], "done");
+    let wrote = agent.run(&["init", "--name", "x", "--json"]).ends(0).json();
+    assert!(wrote["files"].as_array().unwrap().iter().all(|it| it["written"] == true), "{wrote}");
+    assert!(agent.read("mono-agent.config.json").contains("runtime"));
+    // An empty file of a person's is an error as before.
+    agent.write("mono-agent.config.json", "");
+    agent.run(&["call", "ListDir"]).ends(1);
+}
+
+// CFG-3, SBX-1: while a command runs, a person may make and change what its child may not.
+#[test]
+fn a_person_can_change_a_protected_file_while_a_command_runs() {
+    let agent = Agent::empty();
+    let slow = agent.command(&["call", "Exec", r#"{"executable": "sleep", "args": ["3"]}"#, "--json"]);
+    let mut slow = { slow }.spawn().unwrap();
+    eventually(Duration::from_secs(30), || agent.has("mono-agent.config.json"));
+    agent.run(&["explain", "--json"]).ends(0);
+    agent.run(&["init", "--name", "x"]).ends(0);
+    assert!(slow.wait().unwrap().success());
+    assert!(agent.read("mono-agent.config.json").contains("runtime"));
 }

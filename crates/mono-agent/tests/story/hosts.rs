@@ -168,3 +168,40 @@ fn an_interrupt_cancels_the_turn_and_its_commands() {
     eventually(Duration::from_secs(10), || !running());
     assert!(program().exists());
 }
+
+// ENG-9, CFG-2: what a command names for itself is not ignored because a host runs with something else.
+#[test]
+fn a_command_with_settings_of_its_own_works_beside_the_host() {
+    let agent = agent();
+    agent.write("note.txt", "hello");
+    let _host = host(&agent);
+    let read = [&["call", "Read", r#"{"file_path": "note.txt"}"#, "--json"][..], &["explain", "--json"]];
+    let plain = agent.run(read[0]).ends(0);
+    assert!(!plain.stderr.contains("note:"), "{}", plain.stderr);
+    let with = |args: &[&str], value: &str| {
+        let output = agent.command(args).env("MONO_AGENT_DISALLOWED_TOOLS", value).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned(), output.stderr)
+    };
+    let (code, denied, note) = with(read[0], "Read");
+    assert!(code == Some(1) && denied.contains("tool_denied"), "{denied}");
+    assert!(String::from_utf8_lossy(&note).contains("MONO_AGENT_DISALLOWED_TOOLS"));
+    let (_, explained, _) = with(read[1], "Read");
+    let explained: serde_json::Value = serde_json::from_str(&explained).unwrap();
+    let row = explained["tools"].as_array().unwrap().iter().find(|row| row["name"] == "Read").unwrap();
+    assert_eq!(row["offered"], false, "{row}");
+    assert_eq!(with(read[0], "Nope").0, Some(1), "a broken list is an error, host or not");
+}
+
+// POL-8: `explain` speaks of the settings as they stand, and says that the host has others.
+#[test]
+fn explain_follows_the_file_beside_a_running_host() {
+    let agent = agent();
+    let _host = host(&agent);
+    let config = agent.read("mono-agent.config.json");
+    let mut config: serde_json::Value = serde_json::from_str(&config).unwrap();
+    config["tools"] = json!({"disallowedTools": ["Read"]});
+    agent.write("mono-agent.config.json", &config.to_string());
+    let answer = agent.run(&["explain", "--json"]).ends(0);
+    assert!(answer.stderr.contains("until `mono-agent restart`"), "{}", answer.stderr);
+    assert_eq!(agent.explained("Read")["by"], "policy");
+}

@@ -87,3 +87,21 @@ fn what_is_typed_after_a_question_timed_out_stands_in_the_next_prompt() {
     screen.shows(" icanon ");
     assert!(!agent.has("x"));
 }
+
+// TOO-9: Ctrl-C at the question ends the turn; it is not just a no, after which the model goes on.
+#[test]
+fn ctrl_c_at_a_question_ends_the_turn() {
+    let ask = json!([{"name": "Write", "arguments": {"file_path": "x", "content": "y"}}]);
+    let agent = Agent::scripted(
+        &[json!({"text": "", "toolCalls": ask}), json!({"text": "went on"})],
+        json!({"tools": {"approvals": {"rules": [{"tool": "Write", "decision": "ask"}]}}}),
+    );
+    let mut screen = Screen::of(&agent, &format!("{} chat", program().display()));
+    screen.shows("you> ");
+    screen.types("please write\r");
+    screen.shows("Allow it?");
+    screen.types("\u{3}");
+    screen.shows("you> ");
+    assert!(!screen.shown.lock().unwrap().contains("went on"));
+    assert!(!agent.has("x"));
+}
