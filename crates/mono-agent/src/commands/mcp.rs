@@ -18,7 +18,7 @@ pub async fn run(place: &Place, mcp: &Mcp) -> Result<ExitCode, Failure> {
         Mcp::Login(asked) => return login::run(place, asked).await,
         Mcp::List { local } => {
             let loaded = load(place)?;
-            if let Some(client) = Door::running(&loaded, *local).await? {
+            if let Some(client) = Door::running(place, &loaded, *local).await? {
                 let servers = client.status().await?.servers;
                 return Ok(show(place, servers, &declared(&loaded), "host"));
             }

@@ -51,7 +51,7 @@ fn tell(place: &Place, what: &str, name: &str, edit: &ServerEdit) {
 /// A running host has its servers until it starts anew.
 async fn note_running(place: &Place) {
     let Ok(at) = whereabouts(place) else { return };
-    let _ = Door::running(&load_agent(&at), false).await;
+    let _ = Door::running(place, &load_agent(&at), false).await;
 }
 
 /// The entry as it will stand in the file.
