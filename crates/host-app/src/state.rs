@@ -88,6 +88,16 @@ impl StateFolder {
         self.run().join("generation")
     }
 
+    /// The lock that the supervisor of this agent holds as long as it lives.
+    pub fn supervisor_seat(&self) -> PathBuf {
+        self.run().join("supervisor.lock")
+    }
+
+    /// The lock that the host of this agent holds as long as it lives.
+    pub fn host_seat(&self) -> PathBuf {
+        self.run().join("host.lock")
+    }
+
     /// The socket of a running host.
     pub fn socket(&self, uid: u32) -> SocketAddress {
         SocketAddress::of_state(&self.root, uid)

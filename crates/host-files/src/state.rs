@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// The system said no.
-    #[error("{path}: {source}")]
+    #[error("{path}: {}", in_words(source))]
     Io {
         /// The path.
         path: PathBuf,
@@ -44,6 +44,15 @@ impl StateError {
     /// Whether nothing is there.
     pub fn is_not_found(&self) -> bool {
         matches!(self, StateError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+/// What the system said, with the way out where there is one.
+pub fn in_words(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::StorageFull => "the disk is full; free some space and try again".to_owned(),
+        io::ErrorKind::QuotaExceeded => "the disk quota is used up; free some space and try again".to_owned(),
+        _ => error.to_string(),
     }
 }
 
@@ -184,7 +193,15 @@ pub fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<(), StateErro
 pub fn ensure_private_dir(path: &Path) -> Result<(), StateError> {
     use std::os::unix::fs::DirBuilderExt as _;
     let failed = |source: io::Error| StateError::Io { path: path.to_owned(), source };
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| {
+        let other = [io::ErrorKind::AlreadyExists, io::ErrorKind::NotADirectory].contains(&error.kind());
+        // The first thing on the way that is there stands in it.
+        let there = path.ancestors().find(|it| std::fs::symlink_metadata(it).is_ok());
+        match there {
+            Some(there) if other => StateError::NotPrivate { path: there.to_owned() },
+            _ => failed(error),
+        }
+    })?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Ok(folder) = rustix::fs::open(path, flags, Mode::empty()) else {
         return Err(StateError::NotPrivate { path: path.to_owned() });

@@ -3,7 +3,7 @@
 use crate::{Frames, SocketAddress};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 
@@ -30,9 +30,17 @@ pub enum ConnectError {
     /// Someone else's process listens.
     #[error("the socket belongs to another user")]
     Foreign,
+    /// Something else stands where a folder must be.
+    #[error("{} is not a folder; the agent keeps its state there: move it away or remove it", .0.display())]
+    NoFolder(PathBuf),
     /// The operating system refused.
-    #[error("the socket can't be reached: {0}")]
-    Failed(#[from] io::Error),
+    #[error("the socket {} can't be reached: {cause}", path.display())]
+    Failed {
+        /// The socket.
+        path: PathBuf,
+        /// What it said.
+        cause: io::Error,
+    },
 }
 
 /// A bound socket, removed when it goes.
@@ -103,15 +111,26 @@ pub async fn connect(address: &SocketAddress) -> Result<(LocalFrames, Option<u32
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
             return Err(ConnectError::NotRunning);
         }
-        Err(error) => return Err(error.into()),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            return Err(ConnectError::NoFolder(in_the_way(address.path())));
+        }
+        Err(cause) => return Err(ConnectError::Failed { path: address.path().to_owned(), cause }),
     };
     let mine = rustix::process::geteuid().as_raw();
-    let peer = stream.peer_cred()?;
+    let peer = stream
+        .peer_cred()
+        .map_err(|cause| ConnectError::Failed { path: address.path().to_owned(), cause })?;
     if peer.uid() != mine && mine != 0 {
         return Err(ConnectError::Foreign);
     }
     let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok());
     Ok((frames(stream), pid))
+}
+
+/// What of the way to a file is no folder: the first thing that is there.
+fn in_the_way(path: &Path) -> PathBuf {
+    let above = || path.ancestors().skip(1);
+    above().find(|it| std::fs::symlink_metadata(it).is_ok()).unwrap_or(path).to_owned()
 }
 
 fn frames(stream: UnixStream) -> LocalFrames {
@@ -156,6 +175,16 @@ mod tests {
         assert_eq!(server.read::<Value>().await.unwrap(), Some(json!({"op": "x"})));
         drop((socket, server, client));
         assert!(matches!(connect(&address).await, Err(ConnectError::NotRunning)));
+    }
+
+    // ENG-9
+    #[tokio::test]
+    async fn a_file_in_the_place_of_the_folder_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        std::fs::write(&state, "").unwrap();
+        let found = connect(&SocketAddress::of_state(&state, 0)).await;
+        assert!(matches!(found, Err(ConnectError::NoFolder(path)) if path == state));
     }
 
     #[tokio::test]

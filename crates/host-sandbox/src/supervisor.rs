@@ -1,11 +1,18 @@
 //! The small process that keeps a host running: it starts it, waits, and starts it again when it was asked
 //! to come back or died (ENG-9).
 
+mod detached;
+mod seat;
+
+pub use detached::{Detached, start_detached};
+pub use seat::{Holder, Seat, SeatError, Tell, last_note};
+
+use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The exit code with which a host asks to be started again.
@@ -28,17 +35,20 @@ pub struct Supervised {
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<OsString>,
-    /// Told before each start, with the number of the start from 0.
-    pub before_start: fn(u32),
 }
 
 /// How it ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SupervisedEnd {
-    /// In order, with this code.
+    /// Told to, or with a host that ended by itself, with this code.
     Ended(u8),
     /// It crashed again and again.
-    GaveUp,
+    GaveUp {
+        /// So often in a row.
+        crashes: u32,
+        /// How the last one ended, in words.
+        last_exit: String,
+    },
 }
 
 /// Why it could not be kept running.
@@ -46,54 +56,142 @@ pub enum SupervisedEnd {
 #[error("the host could not be started: {0}")]
 pub struct SuperviseError(#[from] std::io::Error);
 
-/// Keeps a host running until it ends in order, SIGTERM or SIGINT comes, or it crashed too often. The child
-/// ends with this process, whatever ends it.
+/// What a supervisor is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// A host was started and lives.
+    Running,
+    /// The host crashed; the next one is started after a while.
+    Waiting,
+    /// The host was told to end.
+    Stopping,
+    /// The host ended by itself, and is not started again.
+    Ended,
+    /// It crashed too often, and is not started again.
+    GaveUp,
+}
+
+/// What a supervisor says of itself in the note of its seat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SupervisorNote {
+    /// What it does.
+    pub phase: Phase,
+    /// When it starts the next host, in Unix milliseconds.
+    pub next_start_ms: Option<u64>,
+    /// How the last host ended by itself, in words.
+    pub last_exit: Option<String>,
+    /// How many crashes there were in a row.
+    pub crashes: u32,
+}
+
+/// What the end of a host means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// It ends for good: in order (0), or for a fault that starting again can't mend (1, 2).
+    Ended(u8),
+    /// It asked for the next start.
+    Restart,
+    /// A signal, a panic.
+    Crashed,
+}
+
+impl Fate {
+    fn of(status: ExitStatus) -> Fate {
+        match status.code().and_then(|code| u8::try_from(code).ok()) {
+            Some(code @ 0..=2) => Fate::Ended(code),
+            Some(RESTART_EXIT_CODE) => Fate::Restart,
+            _ => Fate::Crashed,
+        }
+    }
+}
+
+struct Signals {
+    term: Signal,
+    int: Signal,
+    /// Start the next host at once.
+    now: Signal,
+}
+
+/// Keeps a host running until it ends by itself, SIGTERM or SIGINT comes, or it crashed too often. SIGUSR1 ends a
+/// wait. The child ends with this process, whatever ends it. What goes on stands in the note of the seat.
 ///
 /// # Errors
 /// Where the first start already fails.
-pub async fn supervise(what: Supervised) -> Result<SupervisedEnd, SuperviseError> {
-    let mut term = signal(SignalKind::terminate())?;
-    let mut int = signal(SignalKind::interrupt())?;
+pub async fn supervise(what: Supervised, seat: &Seat) -> Result<SupervisedEnd, SuperviseError> {
+    let mut signals = Signals {
+        term: signal(SignalKind::terminate())?,
+        int: signal(SignalKind::interrupt())?,
+        now: signal(SignalKind::user_defined1())?,
+    };
     let mut backoff = BACKOFF_MIN;
-    let mut crashes = 0;
-    for start in 0.. {
-        (what.before_start)(start);
+    let mut note = SupervisorNote { phase: Phase::Running, next_start_ms: None, last_exit: None, crashes: 0 };
+    for start in 0_u64.. {
+        note.phase = Phase::Running;
+        note.next_start_ms = None;
+        seat.note(&note);
         let begun = Instant::now();
-        let mut child = spawn(&what)?;
-        let (status, told) = wait(&mut child, &mut term, &mut int).await?;
-        if told {
-            return Ok(SupervisedEnd::Ended(
-                status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(0),
-            ));
-        }
-        match status.code() {
-            Some(code) if code == i32::from(RESTART_EXIT_CODE) => {
-                crashes = 0;
-                backoff = BACKOFF_MIN;
-                continue;
+        let last_exit = match spawn(&what) {
+            Ok(mut child) => {
+                let (status, told) = wait(&mut child, &mut signals, seat, &note).await?;
+                match Fate::of(status) {
+                    Fate::Ended(code) => {
+                        note.phase = Phase::Ended;
+                        note.last_exit = Some(describe(status));
+                        seat.note(&note);
+                        if code != 0 && start > 0 {
+                            say(&format!(
+                                "the host ended with exit code {code}; starting it again would not mend that"
+                            ));
+                        }
+                        return Ok(SupervisedEnd::Ended(code));
+                    }
+                    _ if told => return Ok(SupervisedEnd::Ended(0)),
+                    Fate::Restart => {
+                        note.crashes = 0;
+                        backoff = BACKOFF_MIN;
+                        continue;
+                    }
+                    Fate::Crashed => describe(status),
+                }
             }
-            // 0 = ended in order; 1 and 2 at the first start = a fault that starting again can't mend. Later it
-            // may be a config that is just being written, so it is tried again.
-            Some(code @ 0..=2) if code == 0 || start == 0 => {
-                return Ok(SupervisedEnd::Ended(u8::try_from(code).unwrap_or(1)));
-            }
-            _ => {}
-        }
+            Err(error) if start == 0 => return Err(error.into()),
+            // A lack of memory or processes may pass.
+            Err(error) => format!("it could not be started: {error}"),
+        };
         let well = begun.elapsed() >= WELL_AFTER;
-        crashes = if well { 1 } else { crashes + 1 };
+        note.crashes = if well { 1 } else { note.crashes + 1 };
         backoff = if well { BACKOFF_MIN } else { backoff };
-        eprintln!("the host ended unexpectedly ({}); starting it again in {backoff:?}", describe(status));
-        if crashes >= CRASHES_MAX {
-            return Ok(SupervisedEnd::GaveUp);
+        note.last_exit = Some(last_exit.clone());
+        if note.crashes >= CRASHES_MAX {
+            note.phase = Phase::GaveUp;
+            seat.note(&note);
+            return Ok(SupervisedEnd::GaveUp { crashes: note.crashes, last_exit });
         }
+        say(&format!("the host ended unexpectedly ({last_exit}); starting it again in {backoff:?}"));
+        note.phase = Phase::Waiting;
+        note.next_start_ms = Some(unix_ms(SystemTime::now() + backoff));
+        seat.note(&note);
         tokio::select! {
             () = tokio::time::sleep(backoff) => {}
-            _ = term.recv() => return Ok(SupervisedEnd::Ended(0)),
-            _ = int.recv() => return Ok(SupervisedEnd::Ended(0)),
+            _ = signals.now.recv() => {}
+            _ = signals.term.recv() => return Ok(SupervisedEnd::Ended(0)),
+            _ = signals.int.recv() => return Ok(SupervisedEnd::Ended(0)),
         }
         backoff = (backoff * 2).min(BACKOFF_MAX);
     }
-    Ok(SupervisedEnd::GaveUp)
+    Ok(SupervisedEnd::Ended(0))
+}
+
+/// Into the log, as far as it takes it: a full disk is no reason to leave the agent alone.
+fn say(line: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+fn unix_ms(at: SystemTime) -> u64 {
+    at.duration_since(UNIX_EPOCH).map_or(0, |it| u64::try_from(it.as_millis()).unwrap_or(u64::MAX))
 }
 
 fn spawn(what: &Supervised) -> std::io::Result<tokio::process::Child> {
@@ -120,14 +218,20 @@ fn spawn(what: &Supervised) -> std::io::Result<tokio::process::Child> {
 /// signal came.
 async fn wait(
     child: &mut tokio::process::Child,
-    term: &mut Signal,
-    int: &mut Signal,
+    signals: &mut Signals,
+    seat: &Seat,
+    note: &SupervisorNote,
 ) -> std::io::Result<(ExitStatus, bool)> {
-    tokio::select! {
-        status = child.wait() => return Ok((status?, false)),
-        _ = term.recv() => {}
-        _ = int.recv() => {}
+    loop {
+        tokio::select! {
+            status = child.wait() => return Ok((status?, false)),
+            _ = signals.term.recv() => break,
+            _ = signals.int.recv() => break,
+            // The host runs: the wait that this was to cut short is over.
+            _ = signals.now.recv() => {}
+        }
     }
+    seat.note(&SupervisorNote { phase: Phase::Stopping, ..note.clone() });
     if let Some(pid) =
         child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw)
     {
@@ -150,61 +254,37 @@ fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// Starts a program detached from this terminal and session, with its output appended to a file.
-///
-/// # Errors
-/// Where it can't be started.
-pub fn start_detached(
-    program: &std::path::Path,
-    args: &[OsString],
-    output: std::fs::File,
-) -> std::io::Result<u32> {
-    use std::os::unix::process::CommandExt as _;
-    let errors = output.try_clone()?;
-    let mut command = std::process::Command::new(program);
-    command.args(args).stdin(Stdio::null()).stdout(output).stderr(errors);
-    // SAFETY: the closure runs between fork and exec and only makes one system call.
-    unsafe {
-        command.pre_exec(|| {
-            rustix::process::setsid()?;
-            Ok(())
-        });
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // ENG-9: what can't get better by itself is not started again.
+    #[test]
+    fn a_fault_ends_it_and_a_crash_does_not() {
+        let exit = |code: i32| Fate::of(ExitStatus::from_raw(code << 8));
+        assert_eq!([exit(0), exit(1), exit(2)], [Fate::Ended(0), Fate::Ended(1), Fate::Ended(2)]);
+        assert_eq!(exit(75), Fate::Restart);
+        assert_eq!([exit(101), exit(3), exit(255)], [Fate::Crashed; 3]);
+        assert_eq!([9, 6, 11].map(|signal| Fate::of(ExitStatus::from_raw(signal))), [Fate::Crashed; 3]);
     }
-    // It is meant to outlive us: nobody waits for it here.
-    Ok(command.spawn()?.id())
-}
 
-/// Ends a host that does not answer: its supervisor, if it has one, is told to end, so that it doesn't bring
-/// it back; the host itself is killed.
-///
-/// # Errors
-/// Where the operating system refuses.
-pub fn end_silent(pid: u32) -> std::io::Result<()> {
-    let number = i32::try_from(pid).map_err(|_| std::io::ErrorKind::InvalidInput)?;
-    let host = rustix::process::Pid::from_raw(number).ok_or(std::io::ErrorKind::InvalidInput)?;
-    let program = |pid: i32| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
-    if let Some(parent) = parent_of(number)
-        && parent > 1
-        && program(parent).is_some_and(|theirs| Some(theirs) == program(number))
-        && let Some(supervisor) = rustix::process::Pid::from_raw(parent)
-    {
-        rustix::process::kill_process(supervisor, rustix::process::Signal::TERM)?;
+    async fn ends(script: &str) -> (SupervisedEnd, SupervisorNote) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("supervisor.lock");
+        let seat = Seat::take(&path).unwrap();
+        let script = script.replace("FOLDER", &folder.path().display().to_string());
+        let what = Supervised { program: "/bin/sh".into(), args: vec!["-c".into(), script.into()] };
+        let end = supervise(what, &seat).await.unwrap();
+        (end, last_note(&path).unwrap())
     }
-    Ok(rustix::process::kill_process(host, rustix::process::Signal::KILL)?)
-}
 
-fn parent_of(pid: i32) -> Option<i32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-}
-
-/// Whether a process that this user started is still there.
-pub fn is_alive(pid: u32) -> bool {
-    let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return false };
-    rustix::process::test_kill_process(pid).is_ok() && !is_zombie(pid.as_raw_nonzero().get())
-}
-
-fn is_zombie(pid: i32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))
+    // ENG-9: a config that broke between two starts ends it too, whatever was before.
+    #[tokio::test]
+    async fn a_fault_after_a_crash_is_not_repeated() {
+        let script = "if [ -e FOLDER/again ]; then exit 1; fi; : > FOLDER/again; kill -9 $$";
+        let (end, note) = ends(script).await;
+        assert_eq!(end, SupervisedEnd::Ended(1));
+        assert_eq!((note.phase, note.crashes), (Phase::Ended, 1));
+        assert_eq!(note.last_exit.as_deref(), Some("exit code 1"));
+    }
 }

@@ -11,12 +11,12 @@ use std::path::Path;
 /// it is refused.
 pub(crate) fn private_folder(path: &Path) -> Result<(), OpenError> {
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists()) {
-        std::fs::create_dir_all(parent).map_err(|e| OpenError::io(parent, e))?;
+        std::fs::create_dir_all(parent).map_err(|e| in_the_way(parent, e))?;
     }
     match rustix::fs::mkdir(path, Mode::from_raw_mode(0o700)) {
         Ok(()) => return Ok(()),
         Err(rustix::io::Errno::EXIST) => {}
-        Err(errno) => return Err(OpenError::io(path, errno)),
+        Err(errno) => return Err(in_the_way(path, errno.into())),
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let stat = rustix::fs::lstat(path).map_err(|e| OpenError::io(path, e))?;
@@ -26,6 +26,26 @@ pub(crate) fn private_folder(path: &Path) -> Result<(), OpenError> {
         rustix::fs::fchmod(&folder, Mode::from_raw_mode(0o700)).map_err(|e| OpenError::io(path, e))?;
     }
     Ok(())
+}
+
+/// Names the file that stands where a folder of the way must be.
+fn in_the_way(path: &Path, cause: std::io::Error) -> OpenError {
+    let there = path.ancestors().find(|it| std::fs::symlink_metadata(it).is_ok());
+    match there {
+        Some(there)
+            if matches!(
+                cause.kind(),
+                std::io::ErrorKind::NotADirectory | std::io::ErrorKind::AlreadyExists
+            ) =>
+        {
+            OpenError::Unsafe {
+                path: there.to_owned(),
+                problem: "it is not a folder, and the agent keeps its state there".to_owned(),
+                way_out: "move it away or remove it".to_owned(),
+            }
+        }
+        _ => OpenError::io(path, cause),
+    }
 }
 
 /// What stands at `path`, checked: a plain file of ours with no other name, readable by nobody else.

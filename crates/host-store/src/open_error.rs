@@ -99,6 +99,8 @@ impl OpenError {
         }
         match error.sqlite_error_code() {
             Some(Code::DiskFull) => OpenError::Full { path },
+            // SQLite says so too where a file could not grow.
+            Some(Code::SystemIoFailure | Code::CannotOpen) if is_full(&path) => OpenError::Full { path },
             Some(Code::DatabaseCorrupt | Code::NotADatabase) => {
                 OpenError::Damaged { path, what: "it does not read as a database".to_owned() }
             }
@@ -113,4 +115,15 @@ impl OpenError {
     pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> Self {
         OpenError::Damaged { path: path.to_owned(), what: what.into() }
     }
+}
+
+/// Less than this is no room for a log, in bytes.
+const ROOM_MIN: u64 = 128 * 1024;
+
+/// Whether the file system below a file has no room left, in bytes or in files.
+fn is_full(path: &Path) -> bool {
+    let Ok(room) = rustix::fs::statvfs(path.parent().unwrap_or(path)) else { return false };
+    let bytes = room.f_bavail.saturating_mul(room.f_frsize);
+    // A file system that does not count its files says that it has none at all.
+    bytes < ROOM_MIN || (room.f_files > 0 && room.f_favail == 0)
 }

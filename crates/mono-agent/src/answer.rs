@@ -5,9 +5,10 @@ use host_app::OpenError;
 use host_app::operator::ClientError;
 use host_app::operator::protocol::UNKNOWN_CHANNEL;
 use host_config::Finding;
+use host_http::ConnectError;
 use host_vocab::{Code, Diagnostic, Kind};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -61,6 +62,15 @@ impl Failure {
         Failure { diagnostics: fatal, code: if misuse { 2 } else { 1 } }
     }
 
+    /// What another process of this program told on its standard output with `--json`: a line of [`Failure::tell`].
+    /// `None` where the line is no failure.
+    pub fn told(line: &str, code: Option<i32>) -> Option<Self> {
+        let value: Value = serde_json::from_str(line).ok()?;
+        let diagnostics: Vec<Diagnostic> = value["all"].as_array()?.iter().filter_map(diagnostic).collect();
+        let code = if code == Some(2) { 2 } else { 1 };
+        (!diagnostics.is_empty()).then_some(Failure { diagnostics, code })
+    }
+
     /// Tells it and gives the exit code.
     pub fn tell(&self, json: bool) -> ExitCode {
         if json {
@@ -79,10 +89,36 @@ impl Failure {
             print_line(&error.to_string());
         }
         for diagnostic in &self.diagnostics {
-            eprintln!("error: {diagnostic}");
+            // Standard error may be a log on a full disk; that must not end the program in another way.
+            let _ = writeln!(std::io::stderr(), "error: {diagnostic}");
         }
         ExitCode::from(self.code)
     }
+}
+
+fn diagnostic(value: &Value) -> Option<Diagnostic> {
+    let kind = match value["kind"].as_str()? {
+        "usage" => Kind::Usage,
+        "config" => Kind::Config,
+        "environment" => Kind::Environment,
+        "external" => Kind::External,
+        _ => Kind::Bug,
+    };
+    let code = serde_json::from_value(value["code"].clone()).ok()?;
+    let mut made =
+        Diagnostic { kind, code, message: value["message"].as_str()?.to_owned(), place: None, hints: vec![] };
+    let number = |value: &Value| value.as_u64().and_then(|it| u32::try_from(it).ok());
+    if let Some(place) = value.get("place").filter(|it| it.is_object()) {
+        made.place = Some(host_vocab::Place {
+            file: place["file"].as_str().unwrap_or_default().to_owned(),
+            line: number(&place["line"]),
+            column: number(&place["column"]),
+            path: place["path"].as_str().map(str::to_owned),
+        });
+    }
+    made.hints
+        .extend(value["hints"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned));
+    Some(made)
 }
 
 impl From<OpenError> for Failure {
@@ -98,7 +134,8 @@ impl From<ClientError> for Failure {
             return Self::usage(error.to_string());
         }
         let code = match &error {
-            ClientError::Connect(_) => "not_running",
+            ClientError::Connect(ConnectError::NotRunning) => "not_running",
+            ClientError::Connect(_) => "socket",
             ClientError::Refused { .. } => "refused",
             _ => "connection",
         };

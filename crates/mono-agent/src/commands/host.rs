@@ -1,18 +1,22 @@
 //! `start`, and the two hidden verbs below it: the supervisor and the host itself (ENG-9).
 
+use super::control::Running;
+use super::standing::{self, Standing};
 use crate::answer::{Failure, print};
 use crate::args::{HostArgs, Place, Start};
-use crate::door::{client, load, state};
-use host_app::operator::{ServeEnd, serve};
+use crate::door::{client, load, state, state_here};
+use host_app::operator::{ClientError, ServeEnd, serve};
 use host_app::{Agent, OpenOptions, StateFolder};
 use host_config::{Loaded, Severity, not_built_yet};
-use host_http::{BindError, LocalSocket};
+use host_http::{BindError, ConnectError, LocalSocket};
 use host_ports::CancellationToken;
 use host_sandbox::supervisor::{
-    RESTART_EXIT_CODE, Supervised, SupervisedEnd, start_detached, supervise as keep_running,
+    Detached, RESTART_EXIT_CODE, Seat, SeatError, Supervised, SupervisedEnd, start_detached,
+    supervise as keep_running,
 };
 use host_vocab::{Code, Diagnostic, Kind};
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,6 +27,8 @@ const LOG_BYTES_MAX: u64 = 5 * 1024 * 1024;
 const LOG_GENERATIONS: u32 = 3;
 /// How long a detached host may take to answer.
 const READY_MAX: Duration = Duration::from_secs(60);
+/// How long a host waits for one before it that is still ending.
+const FREE_MAX: Duration = Duration::from_secs(40);
 
 pub fn start(place: &Place, start: &Start) -> Result<ExitCode, Failure> {
     let loaded = load(place)?;
@@ -36,7 +42,7 @@ pub fn start(place: &Place, start: &Start) -> Result<ExitCode, Failure> {
     }
     let Some(state) = state(&loaded) else { return Err(Failure::system("the agent has no state folder")) };
     preflight(&loaded, &state)?;
-    if start.detach { detach(place, start, &state) } else { foreground(place, start) }
+    if start.detach { detach(place, start, &state) } else { foreground(place, start, &state) }
 }
 
 /// What must hold before anything is started, so that the reason is told here and not in a log.
@@ -47,12 +53,19 @@ fn preflight(loaded: &Loaded, state: &StateFolder) -> Result<(), Failure> {
     for part in loaded.spec.iter().flat_map(not_built_yet) {
         eprintln!("warning: {}: read, not run: {}", part.place, part.what);
     }
-    let asked = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let running = asked.is_ok_and(|runtime| runtime.block_on(client(state).is_running()));
-    if running {
-        return Err(already_running());
+    host_files::state::ensure_private_dir(state.root()).map_err(Failure::system)?;
+    if let Some(kept) = Standing::of(state)?.kept_already() {
+        return Err(kept);
     }
-    host_files::state::ensure_private_dir(state.root()).map_err(Failure::system)
+    match runtime()?.block_on(client(state).status()) {
+        Err(ClientError::Connect(ConnectError::NotRunning) | ClientError::Gone) => Ok(()),
+        Ok(_) => Err(already_running()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::system)
 }
 
 fn already_running() -> Failure {
@@ -78,62 +91,110 @@ fn again(place: &Place, verb: &str, start: &Start, more: &[&str]) -> Vec<OsStrin
     args
 }
 
-fn foreground(place: &Place, start: &Start) -> Result<ExitCode, Failure> {
-    keep(again(place, "__host", start, &["--supervised"]))
+fn foreground(place: &Place, start: &Start, state: &StateFolder) -> Result<ExitCode, Failure> {
+    let more: &[&str] = if place.json { &["--supervised", "--json"] } else { &["--supervised"] };
+    keep(state, again(place, "__host", start, more), place.json)
 }
 
-fn keep(args: Vec<OsString>) -> Result<ExitCode, Failure> {
-    let program = std::env::current_exe().map_err(Failure::system)?;
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::system)?;
-    let end = runtime
-        .block_on(keep_running(Supervised { program, args, before_start: |_| {} }))
-        .map_err(Failure::system)?;
-    Ok(match end {
-        SupervisedEnd::Ended(code) => ExitCode::from(code),
-        SupervisedEnd::GaveUp => {
-            eprintln!(
-                "error: the host ended again and again and is not started any more; the lines above say why"
-            );
-            ExitCode::from(1)
+/// Keeps a host running, from this process. With `tell_ready` its first answer goes to standard output.
+fn keep(state: &StateFolder, args: Vec<OsString>, tell_ready: bool) -> Result<ExitCode, Failure> {
+    host_files::state::ensure_private_dir(&state.run()).map_err(Failure::system)?;
+    let seat = match Seat::take(&state.supervisor_seat()) {
+        Ok(seat) => seat,
+        // Another one was quicker.
+        Err(SeatError::Held { .. }) => {
+            return Err(Standing::of(state)?.kept_already().unwrap_or_else(already_running));
         }
-    })
+        Err(error) => return Err(standing::failed(error)),
+    };
+    let program = std::env::current_exe().map_err(Failure::system)?;
+    let client = client(state);
+    let ready = async {
+        while tell_ready {
+            if let Ok(status) = client.status().await {
+                let line = serde_json::to_string(&Running::new(status, Some(std::process::id())));
+                // Nobody reads it any more: no reason to end.
+                let _ = writeln!(std::io::stdout(), "{}", line.unwrap_or_default());
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        std::future::pending::<()>().await;
+    };
+    let end = runtime()?.block_on(async {
+        tokio::select! {
+            end = keep_running(Supervised { program, args }, &seat) => Some(end),
+            () = ready => None,
+        }
+    });
+    seat.keep_to_the_end();
+    match end {
+        None => Ok(ExitCode::SUCCESS),
+        Some(Ok(SupervisedEnd::Ended(code))) => Ok(ExitCode::from(code)),
+        Some(Ok(SupervisedEnd::GaveUp { crashes, last_exit })) => {
+            let message = format!(
+                "the host crashed {crashes} times in a row (last exit: {last_exit}) and is not started any more; the \
+                 lines above say why"
+            );
+            Err(Failure::of(Diagnostic::new(Kind::Environment, Code::new("crashes"), message)))
+        }
+        Some(Err(error)) => Err(Failure::system(error)),
+    }
 }
 
-/// The hidden verb of a detached supervisor.
+/// The hidden verb of a detached supervisor. What it and its host say on standard output is for `start`.
 pub fn supervise(place: &Place, host: &HostArgs) -> Result<ExitCode, Failure> {
     let start = Start { detach: false, foreground: true, web_port: host.web_port };
-    keep(again(place, "__host", &start, &["--supervised", "--log-file"]))
+    let args = again(place, "__host", &start, &["--supervised", "--log-file", "--json"]);
+    keep(&state_here(place)?, args, false)
 }
 
 fn detach(place: &Place, start: &Start, state: &StateFolder) -> Result<ExitCode, Failure> {
     let log = state.host_log();
     let file = host_files::RotatingFile::open(&log, LOG_BYTES_MAX, LOG_GENERATIONS)
         .and_then(|file| file.into_file())
-        .map_err(|error| Failure::system(format!("{}: {error}", log.display())))?;
+        .map_err(|error| unwritable(&log, &error))?;
     let program = std::env::current_exe().map_err(Failure::system)?;
-    let pid =
-        start_detached(&program, &again(place, "__supervise", start, &[]), file).map_err(Failure::system)?;
+    let args = again(place, "__supervise", start, &["--json"]);
+    let mut begun = start_detached(&program, &args, file).map_err(Failure::system)?;
     let client = client(state);
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::system)?;
+    let runtime = runtime()?;
     let until = Instant::now() + READY_MAX;
     loop {
+        let standing = Standing::of(state)?;
         if let Ok(status) = runtime.block_on(client.status()) {
-            print(place, &status, || {
-                format!("{} is running: process {} below supervisor {pid}", status.name, status.pid)
-            });
+            // Several starts at once end in one supervisor: it is named, whoever began it.
+            let running = Running::new(status, standing.supervisor_pid());
+            print(place, &running, || running.line());
             return Ok(ExitCode::SUCCESS);
         }
-        if !host_sandbox::supervisor::is_alive(pid) {
-            let tail = super::logs::tail(&log, 5).join("\n  ");
-            return Err(Failure::system(format!("the host ended at once; its log says:\n  {tail}")));
+        let ended = begun.ended().map_err(Failure::system)?;
+        if let Some(status) = ended.filter(|_| Standing::of(state).is_ok_and(|it| it.supervisor.is_none())) {
+            return Err(why(&begun, status, &log));
         }
         if Instant::now() > until {
-            return Err(Failure::system("the host does not answer yet; see mono-agent logs"));
+            let message = format!("the host does not answer yet: {}", standing.absent().reason);
+            let found = Diagnostic::new(Kind::Environment, Code::new("not_ready"), message);
+            return Err(Failure::of(found.hint("`mono-agent logs` says why, `mono-agent stop` ends it")));
         }
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// A file of the host's that the system doesn't let it have.
+fn unwritable(path: &std::path::Path, error: &std::io::Error) -> Failure {
+    Failure::system(format!("{}: {}", path.display(), host_files::state::in_words(error)))
+}
+
+/// Why a host that was just started is not there: in its own words, else in those of the log.
+fn why(begun: &Detached, status: std::process::ExitStatus, log: &std::path::Path) -> Failure {
+    let said = begun.said();
+    if let Some(failure) = said.lines().rev().find_map(|line| Failure::told(line, status.code())) {
+        return failure;
+    }
+    let tail = super::logs::tail(log, 5).join("\n  ");
+    let tail = if tail.is_empty() { "nothing".to_owned() } else { format!("\n  {tail}") };
+    Failure::system(format!("the host ended at once ({status}); its log {} says: {tail}", log.display()))
 }
 
 /// The hidden verb of the host itself.
@@ -141,9 +202,11 @@ pub async fn run(place: &Place, host: &HostArgs) -> Result<ExitCode, Failure> {
     let loaded = load(place)?;
     let Some(state) = state(&loaded) else { return Err(Failure::system("the agent has no state folder")) };
     log_to(&state, host.log_file)?;
+    host_seat(&state).await?.keep_to_the_end();
     let socket =
         LocalSocket::bind(state.socket(host_files::state::user_id())).await.map_err(|error| match error {
             BindError::Running => already_running(),
+            BindError::Failed(cause) => unwritable(state.socket(host_files::state::user_id()).path(), &cause),
             other => Failure::system(other),
         })?;
     let generation = next_generation(&state)?;
@@ -176,6 +239,27 @@ pub async fn run(place: &Place, host: &HostArgs) -> Result<ExitCode, Failure> {
     })
 }
 
+/// Takes the place of this agent's host; one that is just ending is waited for.
+async fn host_seat(state: &StateFolder) -> Result<Seat, Failure> {
+    host_files::state::ensure_private_dir(&state.run()).map_err(Failure::system)?;
+    let until = Instant::now() + FREE_MAX;
+    loop {
+        match Seat::take(&state.host_seat()) {
+            Ok(seat) => return Ok(seat),
+            Err(SeatError::Held { .. }) if Instant::now() < until => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            Err(SeatError::Held { pid, .. }) => {
+                let pid = pid.map_or_else(|| "elsewhere".to_owned(), |pid| pid.to_string());
+                let message = format!("another host of this agent is still there (process {pid})");
+                let found = Diagnostic::new(Kind::Environment, Code::new("already_running"), message);
+                return Err(Failure::of(found.hint("`mono-agent stop` ends it")));
+            }
+            Err(error) => return Err(standing::failed(error)),
+        }
+    }
+}
+
 fn terminated() -> CancellationToken {
     let stop = CancellationToken::new();
     let fired = stop.clone();
@@ -195,7 +279,7 @@ fn terminated() -> CancellationToken {
 fn next_generation(state: &StateFolder) -> Result<u64, Failure> {
     let path = state.generation();
     let before = match host_files::state::read_bounded(&path, 64) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).trim().parse::<u64>().unwrap_or(0),
+        Ok(_) => standing::generation(state),
         Err(error) if error.is_not_found() => 0,
         Err(error) => return Err(Failure::system(error)),
     };
@@ -215,9 +299,15 @@ fn log_to(state: &StateFolder, file: bool) -> Result<(), Failure> {
         EnvFilter::try_from_env("MONO_AGENT_LOG").unwrap_or_else(|_| EnvFilter::new("info,rmcp=warn"));
     if file {
         let log = host_files::RotatingFile::open(&state.host_log(), LOG_BYTES_MAX, LOG_GENERATIONS)
-            .map_err(|error| Failure::system(format!("the log file can't be opened: {error}")))?;
+            .map_err(|error| unwritable(&state.host_log(), &error))?;
         let writer = std::sync::Mutex::new(log);
-        tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(writer).init();
+        tracing_subscriber::fmt()
+            .json()
+            // What a full disk does not take is lost; complaining about it would fail in the same way.
+            .log_internal_errors(false)
+            .with_env_filter(filter)
+            .with_writer(writer)
+            .init();
     } else {
         tracing_subscriber::fmt()
             .with_env_filter(filter)

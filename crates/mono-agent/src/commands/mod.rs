@@ -16,5 +16,6 @@ pub mod runs;
 pub mod sandbox;
 pub mod sessions;
 pub mod show;
+pub mod standing;
 pub mod tools;
 pub mod validate;

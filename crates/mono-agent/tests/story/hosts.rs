@@ -205,3 +205,263 @@ fn explain_follows_the_file_beside_a_running_host() {
     assert!(answer.stderr.contains("until `mono-agent restart`"), "{}", answer.stderr);
     assert_eq!(agent.explained("Read")["by"], "policy");
 }
+
+/// A detached agent, stopped with the test.
+struct Detached<'a>(&'a Agent);
+
+impl Drop for Detached<'_> {
+    fn drop(&mut self) {
+        self.0.run(&["stop"]);
+    }
+}
+
+fn detached(agent: &Agent) -> Detached<'_> {
+    agent.run(&["start", "--detach"]).ends(0);
+    Detached(agent)
+}
+
+fn pid_of(value: &serde_json::Value) -> rustix::process::Pid {
+    let number = value.as_i64().unwrap_or_else(|| panic!("no process: {value}"));
+    rustix::process::Pid::from_raw(i32::try_from(number).unwrap()).unwrap()
+}
+
+fn kill(value: &serde_json::Value) {
+    rustix::process::kill_process(pid_of(value), rustix::process::Signal::KILL).unwrap();
+}
+
+/// Processes of this program that work in this agent's folder.
+fn processes(agent: &Agent) -> Vec<String> {
+    let here = std::fs::canonicalize(agent.path()).unwrap();
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut found = Vec::new();
+    for entry in entries {
+        let words = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let words = String::from_utf8_lossy(&words).replace('\0', " ");
+        let ours = words.contains("__host") || words.contains("__supervise");
+        if ours && std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == here) {
+            found.push(words);
+        }
+    }
+    found
+}
+
+/// Kills the host as soon as it answers, until its supervisor waits for some seconds with the next start.
+fn crash_until_it_waits(agent: &Agent) -> serde_json::Value {
+    for _ in 0..4 {
+        let mut pid = serde_json::Value::Null;
+        eventually(Duration::from_secs(30), || {
+            let answer = agent.run(&["status", "--json"]);
+            pid = answer.json()["pid"].clone();
+            answer.code == 0
+        });
+        kill(&pid);
+    }
+    let mut absent = serde_json::Value::Null;
+    eventually(Duration::from_secs(30), || {
+        absent = agent.run(&["status", "--json"]).json();
+        absent["state"] == "waiting"
+    });
+    absent
+}
+
+// ENG-9: between two starts an agent is there, and can be seen, ended and hurried.
+#[test]
+fn an_agent_that_crashes_again_and_again_is_seen_and_stopped() {
+    let agent = agent();
+    let _end = detached(&agent);
+    let absent = crash_until_it_waits(&agent);
+    assert_eq!((&absent["ok"], &absent["running"]), (&json!(false), &json!(false)));
+    assert_eq!((&absent["lastExit"], &absent["crashes"]), (&json!("signal 9"), &json!(4)));
+    assert_eq!(absent["generation"], 4);
+    assert!(absent["startsInMs"].as_u64().is_some_and(|ms| ms <= 4000), "{absent}");
+    let told = agent.run(&["status"]).ends(1).stdout;
+    assert!(
+        told.contains("starting again in") && told.contains("generation 4, last exit: signal 9"),
+        "{told}"
+    );
+    // a second start makes no second supervisor
+    for args in [vec!["start", "--detach"], vec!["start"]] {
+        let second = agent.run(&args).ends(1);
+        let supervisor = absent["supervisor"].to_string();
+        assert!(
+            second.stderr.contains(&supervisor) && second.stderr.contains("starting again"),
+            "{}",
+            second.stderr
+        );
+    }
+    agent.run(&["restart"]).ends(0);
+    assert_eq!(status(&agent)["supervisor"], absent["supervisor"]);
+    kill(&status(&agent)["pid"]);
+    eventually(Duration::from_secs(30), || agent.run(&["status", "--json"]).json()["state"] == "waiting");
+    let stopped = agent.run(&["stop", "--json"]).ends(0).json();
+    assert_eq!(stopped, json!({"ok": true, "stopping": true, "stopped": true}));
+    assert_eq!(processes(&agent), Vec::<String>::new());
+    assert_eq!(agent.run(&["status", "--json"]).ends(1).json()["state"], "not_running");
+    agent.run(&["stop"]).ends(1);
+}
+
+// ENG-9
+#[test]
+fn starts_at_the_same_time_make_one_supervisor_and_name_it() {
+    let agent = agent();
+    let starts: Vec<Child> =
+        (0..4).map(|_| agent.command(&["start", "--detach", "--json"]).spawn().unwrap()).collect();
+    let _end = Detached(&agent);
+    let told: Vec<serde_json::Value> = starts
+        .into_iter()
+        .map(|start| start.wait_with_output().unwrap())
+        // one that came late enough to see that it runs says so
+        .filter(|output| {
+            output.status.success() || !output.stderr.windows(15).any(|it| it == b"already running")
+        })
+        .map(|output| serde_json::from_slice(&output.stdout).unwrap())
+        .collect();
+    let now = status(&agent);
+    assert!(!told.is_empty());
+    for one in told {
+        assert_eq!((&one["supervisor"], &one["pid"]), (&now["supervisor"], &now["pid"]), "{one}");
+    }
+    eventually(Duration::from_secs(10), || processes(&agent).len() == 2);
+    let second = agent.run(&["start", "--detach"]).ends(1);
+    for pid in [&now["supervisor"], &now["pid"]] {
+        assert!(second.stderr.contains(&pid.to_string()), "{}", second.stderr);
+    }
+}
+
+// ENG-9: a number in a file is no process.
+#[test]
+fn a_lock_file_that_a_dead_process_left_means_nothing() {
+    let agent = agent();
+    let end = detached(&agent);
+    let before = status(&agent);
+    kill(&before["supervisor"]);
+    // the host ends with its supervisor
+    eventually(Duration::from_secs(30), || processes(&agent).is_empty());
+    let absent = agent.run(&["status", "--json"]).ends(1).json();
+    assert_eq!((&absent["state"], &absent["supervisor"]), (&json!("not_running"), &json!(null)));
+    agent.run(&["start", "--detach"]).ends(0);
+    assert_ne!(status(&agent)["supervisor"], before["supervisor"]);
+    drop(end);
+}
+
+// ENG-9: what starting again can't mend is not started again.
+#[test]
+fn a_config_that_broke_ends_the_agent_after_a_crash() {
+    let agent = agent();
+    let _end = detached(&agent);
+    agent.write("mono-agent.config.json", "{bad");
+    kill(&status(&agent)["pid"]);
+    eventually(Duration::from_secs(30), || processes(&agent).is_empty());
+    let told = agent.run(&["status"]).ends(1).stdout;
+    assert!(told.contains("exit code 1") && told.contains("mono-agent logs"), "{told}");
+    let logs = agent.run(&["logs"]).ends(0).stdout;
+    assert!(logs.contains("mono-agent.config.json") && logs.contains("would not mend that"), "{logs}");
+}
+
+// ENG-9: `stop` comes back when nothing is left, however long a command takes to end.
+#[test]
+fn stop_waits_for_the_end_and_the_next_start_finds_nothing() {
+    let command = "trap '' TERM; while :; do sleep 1; done";
+    let call = json!({"toolCalls": [{"name": "Bash", "arguments": {"command": command}}]});
+    let agent = Agent::scripted(&[call, json!({"text": "done"})], json!({}));
+    for _ in 0..2 {
+        let _end = detached(&agent);
+        let before = status(&agent);
+        let mut client = agent.command(&["run", "wait"]).spawn().unwrap();
+        eventually(Duration::from_secs(30), || status(&agent)["activeRuns"] == 1);
+        agent.run(&["stop"]).ends(0);
+        assert_eq!(processes(&agent), Vec::<String>::new());
+        for pid in [&before["pid"], &before["supervisor"]] {
+            let there = rustix::process::test_kill_process(pid_of(pid)).is_ok();
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            assert!(!there || stat.contains(") Z"), "{stat}");
+        }
+        client.wait().unwrap();
+    }
+}
+
+// ENG-9, CLI-1
+#[test]
+fn a_start_in_the_foreground_says_when_it_is_ready() {
+    use std::io::BufRead as _;
+    let agent = agent();
+    let mut child = agent.command(&["start", "--json"]).spawn().unwrap();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    let ready: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&ready["ok"], &ready["supervisor"]), (&json!(true), &json!(child.id())));
+    assert_eq!(ready["pid"], status(&agent)["pid"]);
+    agent.run(&["stop"]).ends(0);
+    assert!(child.wait().unwrap().success());
+    let mut more = String::new();
+    std::io::Read::read_to_string(&mut out, &mut more).unwrap();
+    assert_eq!(more, "");
+}
+
+// ENG-9: a file in the way is named by every verb.
+#[test]
+fn a_file_in_the_place_of_the_state_folder_is_named() {
+    let agent = agent();
+    agent.write(".mono-agent", "not a folder");
+    for args in [
+        vec!["start"],
+        vec!["start", "--detach"],
+        vec!["status"],
+        vec!["stop"],
+        vec!["restart"],
+        vec!["run", "hi"],
+        vec!["run", "hi", "--local"],
+    ] {
+        let told = agent.run(&args).ends(1).stderr;
+        assert!(told.contains(".mono-agent") && told.contains("folder"), "{args:?}: {told}");
+        assert!(!told.contains("os error") && !told.contains("already running"), "{args:?}: {told}");
+    }
+    assert_eq!(agent.read(".mono-agent"), "not a folder");
+}
+
+// ENG-9: the reason of a failed start is told, also where no disk takes a log.
+#[test]
+fn a_start_that_fails_says_why() {
+    let agent = agent();
+    std::fs::create_dir_all(agent.path().join(".mono-agent/log")).unwrap();
+    agent.write(".mono-agent/log/log.sqlite", "this is no database, and long enough to be looked at as one");
+    let told = agent.run(&["start", "--detach", "--json"]).ends(1);
+    assert_eq!(told.json()["ok"], false);
+    let message = told.json()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("log.sqlite"), "{message}");
+    assert!(told.stderr.contains("log.sqlite"), "{}", told.stderr);
+    let told = agent.run(&["start", "--json"]).ends(1);
+    assert!(told.json()["error"]["message"].as_str().unwrap().contains("log.sqlite"));
+}
+
+// ENG-9, RET-1: a small file system of its own, filled to the brim.
+#[test]
+fn a_start_on_a_full_disk_says_so() {
+    let agent = agent();
+    std::fs::create_dir(agent.path().join(".mono-agent")).unwrap();
+    let script = r#"
+        mount -t tmpfs -o size=64k,mode=700 none .mono-agent || exit 99
+        mkdir -p .mono-agent/logs .mono-agent/run
+        dd if=/dev/zero of=.mono-agent/filler bs=1k count=1000 2>/dev/null
+        "$0" start --detach --json; echo "code $?"
+        "$0" status --json
+    "#;
+    let mut command = agent.command(&[]);
+    let env: Vec<_> = command.get_envs().map(|(k, v)| (k.to_owned(), v.unwrap().to_owned())).collect();
+    command = std::process::Command::new("unshare");
+    command.args(["-Urm", "sh", "-c", script]).arg(program()).current_dir(agent.path()).env_clear().envs(env);
+    let output = command.output().unwrap();
+    if output.status.code() == Some(99) || output.stdout.is_empty() {
+        eprintln!("no file system can be mounted here: {}", String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let lines: Vec<&str> = text.lines().collect();
+    let told: serde_json::Value = serde_json::from_str(lines[0]).unwrap();
+    let message = told["error"]["message"].as_str().unwrap();
+    assert!(message.contains("the disk is full") && message.contains(".mono-agent/"), "{text}");
+    assert_eq!(lines[1], "code 1", "{text}");
+    let absent: serde_json::Value = serde_json::from_str(lines[2]).unwrap();
+    assert_eq!(absent["state"], "not_running", "{text}");
+}
