@@ -5,7 +5,7 @@ use super::standing::{self, Standing};
 use crate::answer::{Failure, print};
 use crate::args::{HostArgs, Place, Start};
 use crate::door::{client, load, state, state_here};
-use host_app::operator::{ClientError, ServeEnd, serve};
+use host_app::operator::{Client, ClientError, ServeEnd, serve};
 use host_app::{Agent, OpenOptions, StateFolder};
 use host_config::{Loaded, Severity, not_built_yet};
 use host_http::{BindError, ConnectError, LocalSocket};
@@ -110,14 +110,8 @@ fn keep(state: &StateFolder, args: Vec<OsString>, tell_ready: bool) -> Result<Ex
     let program = std::env::current_exe().map_err(Failure::system)?;
     let client = client(state);
     let ready = async {
-        while tell_ready {
-            if let Ok(status) = client.status().await {
-                let line = serde_json::to_string(&Running::new(status, Some(std::process::id())));
-                // Nobody reads it any more: no reason to end.
-                let _ = writeln!(std::io::stdout(), "{}", line.unwrap_or_default());
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+        if tell_ready {
+            say_ready(&client).await;
         }
         std::future::pending::<()>().await;
     };
@@ -139,6 +133,19 @@ fn keep(state: &StateFolder, args: Vec<OsString>, tell_ready: bool) -> Result<Ex
             Err(Failure::of(Diagnostic::new(Kind::Environment, Code::new("crashes"), message)))
         }
         Some(Err(error)) => Err(Failure::system(error)),
+    }
+}
+
+/// Prints how the host is as soon as it answers.
+async fn say_ready(client: &Client) {
+    loop {
+        if let Ok(status) = client.status().await {
+            let line = serde_json::to_string(&Running::new(status, Some(std::process::id())));
+            // Nobody reads it any more: no reason to end.
+            let _ = writeln!(std::io::stdout(), "{}", line.unwrap_or_default());
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
