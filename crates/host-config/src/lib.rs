@@ -35,7 +35,7 @@ pub use init::{
     IDENTITY_FILE, InitChoices, InitFile, InitSandbox, InitTools, allow_all_opens, init_files, init_template,
     needs_second_confirmation,
 };
-pub use load::{CONFIG_FILE, LoadInput, Loaded, STATE_FOLDER, Source, load};
+pub use load::{CONFIG_FILE, LoadInput, Loaded, STATE_FOLDER, Source, load, reading_failed};
 pub use mcp::{BrokenServer, McpConfig, McpServerSpec};
 pub use model_ref::{ModelRef, ModelRefError};
 pub use nearest::nearest;

@@ -377,7 +377,7 @@ fn is_inline_entry(twice: &Duplicate) -> bool {
 }
 
 /// Why a file can't be read, in our words.
-pub(crate) fn reading_failed(error: &io::Error) -> String {
+pub fn reading_failed(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such file".into(),
         io::ErrorKind::PermissionDenied => "you may not read it".into(),

@@ -85,9 +85,21 @@ fn an_allow_rule_never_covers_control_operators() {
 #[test]
 fn a_denied_program_is_found_behind_an_operator_too() {
     let rules = rules(json!({"rules": [{"tool": "Bash", "command": "rm *", "decision": "deny"}]}));
-    for command in
-        ["rm x", "ls && rm x", "ls;rm\tx", "ls |\n rm   -rf x", "(rm x)", "echo $(rm x)", "{ rm x; }"]
-    {
+    for command in [
+        "rm x",
+        "ls && rm x",
+        "ls;rm\tx",
+        "ls |\n rm   -rf x",
+        "(rm x)",
+        "echo $(rm x)",
+        "{ rm x; }",
+        "/bin/rm x",
+        "if true; then rm x; fi",
+        "! rm x",
+        "A=1 rm x",
+        "time ./rm x",
+        "ls && B= /usr/bin/rm x",
+    ] {
         assert_eq!(bash(&rules, command), Deny, "{command}");
     }
     assert_eq!(bash(&rules, "ls farm x"), Allow);

@@ -262,9 +262,9 @@ fn verdict(
 ) -> (CommandCode, String) {
     match collected.ended {
         Some(Ended::Timeout) => {
-            let held = match over {
-                (None, None) => "it and everything that it started was ended",
-                _ => {
+            let held = match collected.was_over {
+                false => "it and everything that it started was ended",
+                true => {
                     "the program itself had ended, but something that it started still held its output; all of it was ended"
                 }
             };

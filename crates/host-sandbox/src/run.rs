@@ -29,6 +29,8 @@ pub(crate) enum Ended {
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     pub(crate) ended: Option<Ended>,
+    /// Whether the program itself was over before that.
+    pub(crate) was_over: bool,
     pub(crate) said: Vec<Said>,
     /// What the engine complained of, where the command never began.
     pub(crate) complaint: Option<String>,
@@ -101,6 +103,7 @@ impl Collector<'_> {
     }
 
     fn ask_to_end(&mut self, why: Ended) {
+        self.result.was_over = self.result.over().is_some();
         self.result.ended = Some(why);
         self.last_moment = Some(Instant::now() + END_GRACE);
         self.tree.stdin = None;

@@ -84,7 +84,13 @@ fn begin(sandbox: &Sandbox, spec: SpawnSpec) -> Result<Begun, SpawnError> {
 fn not_started(said: &Said, program: &str, cwd: &std::path::Path) -> SpawnError {
     match said {
         Said::Spawn(errno) if *errno == rustix::io::Errno::NOENT.raw_os_error() => {
-            SpawnError::NotFound(program.to_owned())
+            match std::path::Path::new(program).symlink_metadata() {
+                Ok(_) => SpawnError::Failed(format!(
+                    "{program} is there, but the sandbox doesn't show it, or the interpreter that its first line names \
+                     is missing there; add the folder to readablePaths"
+                )),
+                Err(_) => SpawnError::NotFound(program.to_owned()),
+            }
         }
         Said::Spawn(errno) => SpawnError::Failed(std::io::Error::from_raw_os_error(*errno).to_string()),
         Said::Workdir(errno) => {

@@ -303,8 +303,9 @@ impl<'a> Maker<'a> {
 
     fn scripted(&self, file: &str) -> Result<Arc<dyn Model>, String> {
         let path = self.spec.places.folder.join(file);
-        let bytes = crate::load::read(&path)
-            .map_err(|error| format!("the script {file} can't be read: {}", error.kind()))?;
+        let bytes = crate::load::read(&path).map_err(|error| {
+            format!("the script {file} can't be read: {}", host_config::reading_failed(&error))
+        })?;
         let text = String::from_utf8(bytes).map_err(|_| format!("the script {file} is not UTF-8"))?;
         let scripted =
             Scripted::parse(file, &text, Arc::new(SystemClock)).map_err(|error| error.to_string())?;

@@ -17,7 +17,7 @@ pub struct McpServerSpec {
     pub timeout_ms: u64,
     /// Whether the timeout was written, not the default.
     pub timeout_is_set: bool,
-    /// Whether the agent can't start without it.
+    /// Whether runs are refused while it can't be used.
     pub required: bool,
     /// How it is confined; none = in the agent's sandbox as it is.
     pub sandbox: Option<ServerSandbox>,

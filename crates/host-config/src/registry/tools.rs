@@ -79,7 +79,7 @@ const TOOLS: &[Field] = &[
     field("tools.mcpServers.*.timeout", CALL_MS, "Milliseconds for connecting and listing together, and each call.")
         .int(60_000),
     field("tools.mcpServers.*.resetTimeoutOnProgress", Bool, "Whether progress starts the time again.").on(false),
-    field("tools.mcpServers.*.required", Bool, "Whether the agent can't start without it.").on(false),
+    field("tools.mcpServers.*.required", Bool, "Whether runs are refused while it can't be used.").on(false),
     field("tools.mcpServers.*.disabled", Bool, "Whether it is left out.").on(false),
     field("tools.mcpServers.*.era", Choice(&["auto", "legacy", "modern"]), "Which age of the protocol it speaks.")
         .text("auto"),

@@ -53,11 +53,23 @@ pub(super) fn has_control(command: &str) -> bool {
 /// boundary; this only saves the honest case of a denied program that isn't first.
 pub(super) fn command_pieces(command: &str) -> Vec<String> {
     let cut = [';', '&', '|', '\n', '\r', '`', '(', ')', '{', '}'];
-    command
-        .split(cut)
-        .map(|piece| piece.split_whitespace().collect::<Vec<_>>().join(" "))
-        .filter(|piece| !piece.is_empty())
-        .collect()
+    let words = command.split(cut).map(|piece| piece.split_whitespace().collect::<Vec<_>>());
+    let both = words.flat_map(|words| [words.join(" "), simple_command(&words)]);
+    both.filter(|piece| !piece.is_empty()).collect()
+}
+
+/// The words from the program on: without the shell's own words and assignments before it, and with the
+/// program's bare name.
+fn simple_command(words: &[&str]) -> String {
+    const BEFORE: [&str; 9] = ["then", "do", "else", "elif", "if", "while", "until", "!", "time"];
+    let is_name =
+        |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let goes_before =
+        |word: &&&str| BEFORE.contains(*word) || word.split_once('=').is_some_and(|(name, _)| is_name(name));
+    let skipped = words.iter().take_while(goes_before).count();
+    let Some((program, rest)) = words[skipped..].split_first() else { return String::new() };
+    let bare = program.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(program);
+    std::iter::once(bare).chain(rest.iter().copied()).collect::<Vec<_>>().join(" ")
 }
 
 /// What a named argument holds.

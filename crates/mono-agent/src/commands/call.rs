@@ -72,8 +72,8 @@ pub async fn run(place: &Place, call: Call) -> Result<ExitCode, Failure> {
 fn arguments(call: &Call) -> Result<String, Failure> {
     let (text, from) = match (&call.input_file, call.arguments.as_str()) {
         (Some(path), _) => {
-            let bytes =
-                host_files::state::read_bounded(path, ARGUMENT_BYTES_MAX as u64).map_err(Failure::system)?;
+            let bytes = host_files::state::read_bounded(path, ARGUMENT_BYTES_MAX as u64)
+                .map_err(|error| Failure::usage(format!("--input-file: {error}")))?;
             let text = String::from_utf8(bytes).map_err(|_| Failure::usage("the input file is not UTF-8"))?;
             (text, path.display().to_string())
         }

@@ -123,3 +123,16 @@ fn a_command_uses_a_secret_that_nobody_sees() {
     let done = agent.call("Bash", json!({"command": "echo \"[$API_TOKEN]\""}));
     assert!(done.to_string().contains("[]"), "{done}");
 }
+
+// EXE-2: what is said of a command that took too long is true.
+#[test]
+fn a_timeout_says_whether_the_program_itself_was_over() {
+    let agent = Agent::scripted(&[json!({"text": "ok"})], json!({}));
+    let text = |command: &str| {
+        let settled = agent.call("Bash", json!({"command": command, "timeout_ms": 700}));
+        assert_eq!(settled["code"], "timeout", "{settled}");
+        settled.to_string()
+    };
+    assert!(text("sleep 20").contains("it and everything that it started was ended"));
+    assert!(text("sleep 20 & echo over").contains("the program itself had ended"));
+}
