@@ -4,6 +4,7 @@
 //! that comes in pieces goes through a [`StreamRedactor`].
 //! Stage 2, the [`Sanitiser`], stands in front of every view of the past.
 
+mod arguments;
 mod clean;
 mod names;
 mod redactor;
@@ -14,6 +15,7 @@ mod values;
 mod view;
 mod walk;
 
+pub use arguments::{recorded, recorded_text};
 pub use clean::Clean;
 pub use names::{is_credential_variable, is_sensitive_key};
 pub use redactor::{REDACTED, Redactor};

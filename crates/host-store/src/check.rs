@@ -1,6 +1,6 @@
 //! The full check of a log: by `doctor`, and in the background after an unclean stop.
 
-use crate::chain::{self, ChainReport};
+use crate::chain::{self, ChainBreak, ChainReport};
 use crate::store_core::{Core, lock};
 use host_ports::log::LogError;
 use rusqlite::{Connection, InterruptHandle};
@@ -105,23 +105,83 @@ pub(crate) fn full(core: &Core) -> Result<FullCheck, LogError> {
 
 fn on(conn: &Connection, core: &Core) -> Result<FullCheck, LogError> {
     let sql = |e: rusqlite::Error| crate::failure::log_error(&e);
-    let last: u64 =
-        conn.query_row("SELECT coalesce(max(seq), 0) FROM events", [], |row| row.get(0)).map_err(sql)?;
     let mut whole = ChainReport::default();
-    let mut from = 1;
-    while from <= last && whole.broken.is_none() {
+    let mut database = Vec::new();
+    let mut from = i64::MIN;
+    while whole.broken.is_none() {
         if core.closed.load(Ordering::SeqCst) {
             return Err(LogError::Closed);
         }
-        let to = last.min(from + BATCH - 1);
-        let part = chain::verify(conn, &core.chain, from, to).map_err(sql)?;
-        whole.checked += part.checked;
-        whole.last = whole.last.max(part.last);
-        whole.broken = part.broken;
-        from = to + 1;
+        match part(conn, core, from) {
+            Ok(None) => break,
+            Ok(Some((checked, to))) => {
+                whole.checked += checked.checked;
+                whole.last = whole.last.max(checked.last);
+                whole.broken = checked.broken;
+                from = to.saturating_add(1);
+            }
+            Err(error) if is_passing(&error) => return Err(sql(error)),
+            // What can't be read at all is a finding, not a failure of the check.
+            Err(error) => {
+                database.push(format!(
+                    "the events behind {} or the checkpoint can't be read: {error}",
+                    whole.last
+                ));
+                break;
+            }
+        }
     }
-    let database = complaints(conn).map_err(sql)?;
+    for found in [complaints(conn), disagreements(conn)] {
+        match found {
+            Ok(lines) => database.extend(lines),
+            Err(error) if is_passing(&error) => return Err(sql(error)),
+            Err(error) => database.push(format!("the log's tables can't be read: {error}")),
+        }
+    }
     Ok(FullCheck { chain: whole, database })
+}
+
+/// Checks the next events from a sequence on, gaps skipped; gives the last sequence that was looked at.
+fn part(conn: &Connection, core: &Core, from: i64) -> rusqlite::Result<Option<(ChainReport, i64)>> {
+    let next: Option<i64> =
+        conn.query_row("SELECT min(seq) FROM events WHERE seq >= ?1", [from], |row| row.get(0))?;
+    let Some(next) = next else { return Ok(None) };
+    let Some(first) = u64::try_from(next).ok().filter(|seq| *seq > 0) else {
+        let broken = Some(ChainBreak { seq: next.unsigned_abs(), what: chain::Break::Content });
+        return Ok(Some((ChainReport { broken, ..ChainReport::default() }, next)));
+    };
+    let to = next.saturating_add(i64::try_from(BATCH).unwrap_or(i64::MAX) - 1);
+    let report = chain::verify(conn, &core.chain, first, to.unsigned_abs())?;
+    Ok(Some((report, to)))
+}
+
+/// Whether an error says nothing of the file: it was busy, or the check was called off.
+fn is_passing(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(
+            rusqlite::ErrorCode::DatabaseBusy
+                | rusqlite::ErrorCode::DatabaseLocked
+                | rusqlite::ErrorCode::OperationInterrupted
+        )
+    )
+}
+
+/// Rows of runs that don't say what the events say: the chain doesn't cover them, and the host acts on them.
+fn disagreements(conn: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut query = conn.prepare(
+        "SELECT r.run FROM runs r LEFT JOIN events s ON s.seq = r.started_seq
+         LEFT JOIN events e ON e.seq = r.settled_seq
+         WHERE (s.seq IS NOT NULL AND (s.kind <> 'run_started' OR s.run IS NOT r.run))
+            OR (r.settled_seq IS NOT NULL AND e.seq IS NOT NULL AND (e.kind <> 'run_settled' OR e.run IS NOT r.run))
+            OR (r.settled_seq IS NULL
+                AND EXISTS(SELECT 1 FROM events x WHERE x.kind = 'run_settled' AND x.run = r.run))
+         LIMIT ?1",
+    )?;
+    let said = |row: &rusqlite::Row<'_>| {
+        Ok(format!("the row of {} is not what the events say", row.get::<_, String>(0)?))
+    };
+    query.query_map([COMPLAINTS_MAX], said)?.collect()
 }
 
 fn complaints(conn: &Connection) -> rusqlite::Result<Vec<String>> {

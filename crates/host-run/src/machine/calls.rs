@@ -8,13 +8,9 @@ use host_ports::model::{AssistantPart, Message, ToolResult};
 use host_surface::{How, codes};
 use host_turn::Ending;
 use host_vocab::limits::TOOL_NAME_BYTES_MAX;
-use host_vocab::text::{one_line, prefix};
+use host_vocab::text::one_line;
 use host_vocab::{Block, CallId};
-use serde_json::Value;
 use std::collections::BTreeSet;
-
-/// The most of one call's arguments that an answer's own record keeps, in bytes; the gate records the call.
-const FACT_ARGUMENT_BYTES_MAX: usize = 64 * 1024;
 
 /// The calls of the last answer, with the results so far.
 pub(super) struct Calls {
@@ -59,15 +55,8 @@ pub(super) fn fact_of(order: &CallOrder) -> ModelCall {
     ModelCall {
         id: order.id.to_string(),
         name: one_line(&order.name, 200),
-        arguments: shown_arguments(&order.arguments),
+        arguments: host_redact::recorded_text(&order.arguments),
     }
-}
-
-fn shown_arguments(raw: &str) -> Value {
-    if raw.len() > FACT_ARGUMENT_BYTES_MAX {
-        return Value::String(format!("{}… ({} bytes)", prefix(raw, FACT_ARGUMENT_BYTES_MAX / 4), raw.len()));
-    }
-    serde_json::from_str(raw).unwrap_or_else(|_| Value::String(raw.to_owned()))
 }
 
 /// A name that every provider takes back; the gate is given the name as it was written.
@@ -146,7 +135,7 @@ impl Machine {
             Command::Tell(RunEvent::CallStarted {
                 id: order.id.to_string(),
                 name: one_line(&order.name, 200),
-                arguments: shown_arguments(&order.arguments),
+                arguments: host_redact::recorded_text(&order.arguments),
             })
         }));
         out.push(Command::Call(batch));

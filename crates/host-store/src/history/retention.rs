@@ -228,7 +228,16 @@ fn by_age(conn: &Connection, policy: &RetentionPolicy, now_ms: i64) -> rusqlite:
         )
         .optional()?;
     match first_kept {
-        Some(seq) => Ok(seq - 1),
+        // What stands before the very first run goes with it, not before. What an earlier removal left there,
+        // since it was killed, goes on going.
+        Some(seq) => {
+            let any: bool = conn.query_row(
+                "SELECT EXISTS(SELECT 1 FROM runs WHERE started_seq < ?1) OR EXISTS(SELECT 1 FROM checkpoint)",
+                [seq],
+                |row| row.get(0),
+            )?;
+            Ok(if any { seq - 1 } else { 0 })
+        }
         None => Ok(conn
             .query_row("SELECT max(settled_seq) FROM runs", [], |row| row.get::<_, Option<u64>>(0))?
             .unwrap_or(0)),

@@ -6,11 +6,8 @@ use crate::surface::{Sealed, Surface};
 use host_event::{Fact, Scope};
 use host_ports::log::Recorder;
 use host_vocab::{Block, Code, text};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::time::Duration;
-
-/// How much of the arguments the log keeps, in bytes.
-const RECORDED_ARGUMENT_BYTES_MAX: usize = 64 * 1024;
 
 /// An effect is on record before it can be seen (ENG-7): no record, no run.
 pub(super) async fn record_start(
@@ -25,7 +22,7 @@ pub(super) async fn record_start(
     let fact = Fact::CallStarted {
         tool: request.name.clone(),
         source: sealed.source.clone(),
-        arguments: bounded_arguments(arguments),
+        arguments: host_redact::recorded(arguments),
         arguments_digest: digest(recorder, arguments),
         rule,
     };
@@ -59,11 +56,10 @@ pub(super) async fn refuse(
     let mut recorded = true;
     if let Some(recorder) = &surface.ports.recorder {
         let (arguments, digest) = match &request.arguments {
-            Arguments::Value(value) => (bounded_arguments(value), digest(recorder, value)),
-            Arguments::Raw(raw) => (
-                Value::String(text::prefix(raw, RECORDED_ARGUMENT_BYTES_MAX).to_owned()),
-                recorder.log().keyed_digest(raw.as_bytes()),
-            ),
+            Arguments::Value(value) => (host_redact::recorded(value), digest(recorder, value)),
+            Arguments::Raw(raw) => {
+                (host_redact::recorded_text(raw), recorder.log().keyed_digest(raw.as_bytes()))
+            }
         };
         let fact = Fact::CallRefused {
             tool: text::one_line(&request.name, 200),
@@ -92,16 +88,4 @@ pub(super) async fn refuse(
 
 fn digest(recorder: &Recorder, arguments: &Value) -> String {
     recorder.log().keyed_digest(arguments.to_string().as_bytes())
-}
-
-fn bounded_arguments(arguments: &Value) -> Value {
-    let whole = arguments.to_string();
-    if whole.len() <= RECORDED_ARGUMENT_BYTES_MAX {
-        return arguments.clone();
-    }
-    json!({
-        "preview": text::prefix(&whole, RECORDED_ARGUMENT_BYTES_MAX / 4),
-        "truncated": true,
-        "originalBytes": whole.len(),
-    })
 }
