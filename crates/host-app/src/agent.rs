@@ -435,7 +435,7 @@ impl Agent {
             loans.settle().await;
         }
         if let Some(servers) = &self.inner.servers {
-            servers.pool.shutdown().await;
+            servers.shutdown().await;
         }
         // What could not be recorded in time is tried once more; what still can't be is said by the runs themselves.
         let _left = tokio::time::timeout(Duration::from_secs(5), self.inner.hub.backlog().flush()).await;

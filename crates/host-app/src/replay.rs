@@ -3,6 +3,7 @@
 
 use crate::archive::{Archive, state_of};
 use crate::parts::governance::Governance;
+use crate::parts::plugins::Plugins;
 use crate::parts::prompt::Texts;
 use crate::parts::{models, sandbox, web};
 use host_config::{AgentSpec, Loaded};
@@ -86,7 +87,7 @@ impl Archive {
         recording: &Recording,
         events: &[StoredEvent],
     ) -> Result<Vec<StoredEvent>, ReplayFailure> {
-        let governance = Governance::of(spec).map_err(ReplayFailure::Settings)?;
+        let governance = Governance::of(spec, &Plugins::read(spec)).map_err(ReplayFailure::Settings)?;
         let texts = Texts::read(spec).map_err(ReplayFailure::Settings)?;
         let scratch = Arc::new(recording.log(Arc::clone(&self.log) as Arc<dyn Log>));
         let clock = QuickClock { now_ms: events.first().map_or(0, |event| event.at) };

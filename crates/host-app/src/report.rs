@@ -4,6 +4,7 @@ use crate::agent::{Agent, OpenOptions, line_of};
 use crate::load::{Whereabouts, load_agent};
 use crate::parts::governance::Governance;
 use crate::parts::models;
+use crate::parts::plugins::Plugins;
 use host_config::finding::code;
 use host_config::spec::sandbox::SandboxMode;
 use host_config::{AgentSpec, Finding, Severity, not_built_yet};
@@ -123,7 +124,7 @@ fn config(findings: &[Finding], has_config: bool) -> Section {
 
 async fn tools(spec: &AgentSpec, loaded: host_config::Loaded) -> (Section, Option<Agent>) {
     let mut section = Section::new("Tools & MCP");
-    let described = match Governance::of(spec) {
+    let described = match Governance::of(spec, &Plugins::read(spec)) {
         Ok(governance) => governance.describe(spec),
         Err(faults) => {
             faults.iter().for_each(|fault| section.fault(fault));
@@ -164,51 +165,54 @@ async fn tools(spec: &AgentSpec, loaded: host_config::Loaded) -> (Section, Optio
     }
 }
 
-/// Each server: what it advertises and offers, or why it can't be used (MCP-4).
+/// Each server and each plugin: what it advertises and offers, or why it can't be used (MCP-4, LIB-2).
 async fn servers(section: &mut Section, agent: &Agent) {
-    let Some(pool) = agent.servers() else { return };
-    pool.discover().await;
-    for broken in agent.inner.servers.iter().flat_map(|it| &it.broken) {
-        section.say(
-            SectionStatus::Error,
-            format!("MCP server {}: {}", text::one_line(&broken.name, 64), broken.why),
-        );
+    let Some(servers) = &agent.inner.servers else { return };
+    futures_util::future::join(servers.pool.discover(), servers.plugins.discover()).await;
+    for (kind, all) in [("MCP server", &servers.broken), ("plugin", &servers.broken_plugins)] {
+        for broken in all {
+            let name = text::one_line(&broken.name, 64);
+            section.say(SectionStatus::Error, format!("{kind} {name}: {}", broken.why));
+        }
     }
-    for status in pool.status() {
-        match &status.error {
-            Some(error) => {
-                let tail = text::one_line(&status.stderr_tail, 400);
-                let tail = if tail.is_empty() || error.contains(&tail) {
-                    String::new()
-                } else {
-                    format!(" (its stderr: {tail})")
-                };
-                section.say(SectionStatus::Error, format!("MCP server {}: {error}{tail}", status.name));
-            }
-            None => {
-                let line = format!(
-                    "MCP server {}: {} of {} tools offered, protocol {}",
-                    status.name,
-                    status.offered,
-                    status.advertised,
-                    status.revision.as_deref().unwrap_or("unknown")
-                );
-                section.say(SectionStatus::Ok, line);
-            }
-        }
-        for left in &status.left_out {
-            section.say(
-                SectionStatus::Error,
-                format!("MCP server {}: {} is left out: {}", status.name, left.tool, left.why),
-            );
-        }
+    for status in servers.pool.status() {
+        one_server(section, "MCP server", &status);
         let Ok(name) = host_vocab::ServerName::parse(status.name.clone()) else { continue };
         if status.error.is_none() {
-            let advertised = pool.offered(&status.name);
+            let advertised = servers.pool.offered(&status.name);
             for warning in agent.inner.policy.unadvertised(&name, &advertised) {
                 section.lines.push(format!("[WARN] {}: {}", warning.place, warning.message));
             }
         }
+    }
+    servers.plugins.status().iter().for_each(|status| one_server(section, "plugin", status));
+}
+
+fn one_server(section: &mut Section, kind: &str, status: &host_mcp::ServerStatus) {
+    let name = &status.name;
+    match &status.error {
+        Some(error) => {
+            let tail = text::one_line(&status.stderr_tail, 400);
+            let tail = if tail.is_empty() || error.contains(&tail) {
+                String::new()
+            } else {
+                format!(" (its stderr: {tail})")
+            };
+            section.say(SectionStatus::Error, format!("{kind} {name}: {error}{tail}"));
+        }
+        None => {
+            let line = format!(
+                "{kind} {name}: {} of {} tools offered, protocol {}",
+                status.offered,
+                status.advertised,
+                status.revision.as_deref().unwrap_or("unknown")
+            );
+            section.say(SectionStatus::Ok, line);
+        }
+    }
+    // What a plugin has beyond its manifest is left out on purpose; it is still worth a line.
+    for left in &status.left_out {
+        section.say(SectionStatus::Error, format!("{kind} {name}: {} is left out: {}", left.tool, left.why));
     }
 }
 

@@ -68,6 +68,11 @@ impl StateFolder {
         self.root.join("homes")
     }
 
+    /// Private homes of plugins.
+    pub fn plugin_homes(&self) -> PathBuf {
+        self.root.join("plugin-homes")
+    }
+
     /// What a detached host prints.
     pub fn host_log(&self) -> PathBuf {
         self.root.join("logs").join("host.log")

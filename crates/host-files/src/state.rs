@@ -112,6 +112,17 @@ pub fn is_file(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| about.is_file()) && !is_stand_in(path)
 }
 
+/// The names of the folders in a folder, in order, links to folders too: at most `names_max` of them, and none where it
+/// can't be read. A name that is no Unicode is left out.
+pub fn folders_in(path: &Path, names_max: usize) -> Vec<String> {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| is_folder(&entry.path()));
+    let mut names: Vec<String> = folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names.truncate(names_max);
+    names
+}
+
 /// Takes a file away; one that isn't there is no error.
 ///
 /// # Errors

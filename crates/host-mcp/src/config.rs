@@ -2,7 +2,7 @@
 
 use host_ports::http::Redirects;
 use host_ports::spawn::Confine;
-use host_vocab::ServerName;
+use host_vocab::{ServerName, ToolName};
 use http::HeaderMap;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -37,6 +37,9 @@ pub struct McpServerConfig {
     pub era: EraChoice,
     /// Whether it gets the trusted context of each run (CTX-1); stdio servers alone.
     pub run_context: bool,
+    /// The names of its tools where it is a plugin (LIB-2): they are its tools' local names as they stand, the lists gate
+    /// them like ours, and what it advertises besides is left out. `None` = a server (MCP-9).
+    pub own_names: Option<Vec<ToolName>>,
 }
 
 /// How a server is reached.
@@ -155,7 +158,20 @@ impl McpServerConfig {
             call_total_max: CALL_TOTAL_DEFAULT,
             era: EraChoice::Auto,
             run_context: false,
+            own_names: None,
         }
+    }
+
+    /// What it is, for people: `the MCP server a`, `the plugin a`.
+    pub(crate) fn title(&self) -> String {
+        let kind = if self.own_names.is_some() { "plugin" } else { "MCP server" };
+        format!("the {kind} {}", self.name)
+    }
+
+    /// The name of its source, which is its label in the log too: `mcp:a`, `plugin:a`.
+    pub(crate) fn source_name(&self) -> String {
+        let kind = if self.own_names.is_some() { "plugin" } else { "mcp" };
+        format!("{kind}:{}", self.name)
     }
 
     /// Whether it gets the trusted context of each run: only a child process can.

@@ -101,7 +101,7 @@ pub(crate) async fn establish(
         EraChoice::Modern => Some(Route::Modern),
         EraChoice::Auto => known,
     };
-    let label = format!("mcp:{}", config.name);
+    let label = config.source_name();
     let job = Job { config, ports, attempt, label };
     match &config.transport {
         McpTransport::Stdio(stdio) => job.stdio(stdio, route).await,

@@ -1,4 +1,4 @@
-//! Local names of a server's tools (MCP-9): from a map, never by splitting.
+//! Local names of a server's tools (MCP-9): from a map, never by splitting. Those of a plugin are its own (LIB-2).
 
 use host_vocab::{ServerName, ToolName, text};
 use std::collections::BTreeMap;
@@ -19,6 +19,9 @@ pub enum NamingError {
     /// The server gave it no name.
     #[error("the server gave the tool an empty name")]
     Empty,
+    /// A plugin's manifest doesn't name it.
+    #[error("\"tools\" in its plugin.json does not name it; add it there to offer it")]
+    Undeclared,
     /// Several tools would have the name.
     #[error("the server's tools {} would all be named {local}; rename all but one on the server", remotes.join(" and "))]
     Collision {
@@ -32,8 +35,22 @@ pub enum NamingError {
 /// Gives every remote name its local one, or the reason why it has none. The answer has the order of the
 /// question. A name that stands twice in the list collides with itself.
 pub fn local_names(server: &ServerName, remotes: &[&str]) -> Vec<Result<ToolName, NamingError>> {
+    unique(remotes, |remote| local_name(server, remote))
+}
+
+/// The same for a plugin, whose manifest says which tools it has: they have no other names (LIB-2).
+pub(crate) fn own_names(declared: &[ToolName], remotes: &[&str]) -> Vec<Result<ToolName, NamingError>> {
+    unique(remotes, |remote| {
+        declared.iter().find(|name| name.as_str() == remote).cloned().ok_or(NamingError::Undeclared)
+    })
+}
+
+fn unique(
+    remotes: &[&str],
+    name: impl Fn(&str) -> Result<ToolName, NamingError>,
+) -> Vec<Result<ToolName, NamingError>> {
     let mut takers: BTreeMap<ToolName, Vec<String>> = BTreeMap::new();
-    let names: Vec<_> = remotes.iter().map(|remote| local_name(server, remote)).collect();
+    let names: Vec<_> = remotes.iter().map(|remote| name(remote)).collect();
     for (name, remote) in names.iter().zip(remotes) {
         if let Ok(name) = name {
             takers.entry(name.clone()).or_default().push(format!("{:?}", text::one_line(remote, 100)));
@@ -114,6 +131,17 @@ mod tests {
         assert_eq!(names[2].as_ref().unwrap().as_str(), "mcp__s__c");
         assert!(local_names(&server("s"), &["same", "same"]).iter().all(Result::is_err));
         assert_eq!(local_names(&server("s"), &[""]), vec![Err(NamingError::Empty)]);
+    }
+
+    // LIB-2
+    #[test]
+    fn a_plugin_has_the_names_of_its_manifest_and_no_others() {
+        let declared = [ToolName::parse("Roll").unwrap(), ToolName::parse("Twice").unwrap()];
+        let names = own_names(&declared, &["Roll", "roll", "Twice", "Twice", "Peek"]);
+        assert_eq!(names[0].as_ref().unwrap().as_str(), "Roll");
+        assert_eq!(names[1], Err(NamingError::Undeclared));
+        assert!(matches!(&names[2], Err(NamingError::Collision { .. })));
+        assert_eq!(names[4], Err(NamingError::Undeclared));
     }
 
     proptest! {

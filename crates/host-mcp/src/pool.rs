@@ -162,7 +162,7 @@ impl McpPool {
             return Vec::new();
         };
         let Some(definitions) = source.server.snapshot().definitions else { return Vec::new() };
-        let (names, _left_out) = sort_out(source.server_name(), &definitions);
+        let (names, _left_out) = sort_out(&source.server.config, &definitions);
         names.into_iter().filter_map(|name| ToolName::parse(name).ok()).collect()
     }
 
@@ -189,7 +189,7 @@ impl McpPool {
         match result {
             Err(error) => report.error = Some(source.server.shown(&error)),
             Ok(definitions) => {
-                let (tools, left_out) = sort_out(source.server_name(), &definitions);
+                let (tools, left_out) = sort_out(&source.server.config, &definitions);
                 report.era = Some(era_of(definitions.route));
                 report.advertised = definitions.advertised();
                 report.tools = tools;
@@ -242,7 +242,7 @@ fn status_of(server: &Server) -> ServerStatus {
         _ => ServerState::Configured,
     };
     let (offered, left_out) = match &definitions {
-        Some(definitions) => sort_out(&server.config.name, definitions),
+        Some(definitions) => sort_out(&server.config, definitions),
         None => Default::default(),
     };
     ServerStatus {

@@ -1,7 +1,8 @@
 //! A server's tools as offers for a run.
 
+use crate::config::McpServerConfig;
 use crate::definition::Definitions;
-use crate::naming::{NamingError, local_names, shown_name};
+use crate::naming::{NamingError, local_names, own_names, shown_name};
 use crate::run_context::{RunContexts, RunServers};
 use crate::server::Server;
 use crate::status::LeftOut;
@@ -9,10 +10,10 @@ use crate::tool::McpTool;
 use futures_util::future::join_all;
 use host_ports::BoxFuture;
 use host_surface::{Offer, RunFacts, ToolSource, WithheldBy};
-use host_vocab::{RunId, ServerName};
+use host_vocab::{RunId, ServerName, ToolName, text};
 use std::sync::{Arc, Mutex};
 
-/// One declared server as a source of tools, named `mcp:<server>`.
+/// One declared server as a source of tools, named `mcp:<server>`, or `plugin:<name>` where it is a plugin.
 pub struct McpSource {
     pub(crate) server: Arc<Server>,
     /// What was made of the definitions last seen: schemas are compiled once, not once a run.
@@ -88,25 +89,59 @@ impl McpSource {
 
 impl ToolSource for McpSource {
     fn name(&self) -> String {
-        format!("mcp:{}", self.server.config.name)
+        self.server.config.source_name()
     }
 
     fn offers<'a>(&'a self, run: &'a RunFacts) -> BoxFuture<'a, Vec<Offer>> {
         Box::pin(async {
-            self.offers_for(&run.run).await.unwrap_or_else(|why| {
-                let name = format!("mcp__{}__*", self.server.config.name);
-                vec![Offer::withheld(name, WithheldBy::Source, why)]
-            })
+            self.offers_for(&run.run).await.unwrap_or_else(|why| all_withheld(&self.server.config, &why))
         })
     }
 }
 
-fn build(server: &Arc<Server>, definitions: &Definitions) -> Vec<Offer> {
+/// Everything of a server that offers nothing: one row for a server, and one for each tool of a plugin, whose names
+/// are known beforehand.
+fn all_withheld(config: &McpServerConfig, why: &str) -> Vec<Offer> {
+    let names: Vec<String> = match &config.own_names {
+        Some(own) => own.iter().map(ToString::to_string).collect(),
+        None => vec![format!("mcp__{}__*", config.name)],
+    };
+    names.into_iter().map(|name| Offer::withheld(name, WithheldBy::Source, why)).collect()
+}
+
+/// The local name of each tool, or why it has none.
+fn names_of(config: &McpServerConfig, definitions: &Definitions) -> Vec<Result<ToolName, NamingError>> {
     let remotes: Vec<&str> = definitions.tools.iter().map(|tool| tool.name.as_str()).collect();
-    let names = local_names(&server.config.name, &remotes);
+    match &config.own_names {
+        Some(own) => own_names(own, &remotes),
+        None => local_names(&config.name, &remotes),
+    }
+}
+
+/// What a tool without a local name is listed as.
+fn listed_as(config: &McpServerConfig, remote: &str) -> String {
+    match &config.own_names {
+        Some(_) => text::one_line(remote, 200),
+        None => shown_name(&config.name, remote),
+    }
+}
+
+/// What a plugin's manifest names and its program does not have.
+fn unadvertised(config: &McpServerConfig, definitions: &Definitions) -> Vec<LeftOut> {
+    let known = |name: &ToolName| {
+        let odd = definitions.odd.iter().map(|odd| odd.name.as_str());
+        definitions.tools.iter().map(|tool| tool.name.as_str()).chain(odd).any(|it| it == name.as_str())
+    };
+    let missing = config.own_names.iter().flatten().filter(|name| !known(name));
+    let why = "its plugin.json names it, and its program does not advertise it";
+    missing.map(|name| LeftOut { tool: name.to_string(), why: why.to_owned() }).collect()
+}
+
+fn build(server: &Arc<Server>, definitions: &Definitions) -> Vec<Offer> {
+    let config = &server.config;
+    let names = names_of(config, definitions);
     if definitions.advertised() == 0 {
-        let name = format!("mcp__{}__*", server.config.name);
-        return vec![Offer::withheld(name, WithheldBy::Source, "the server works and advertises no tools")];
+        return all_withheld(config, "the server works and advertises no tools");
     }
     let mut first = true;
     let mut offers: Vec<Offer> = definitions
@@ -119,31 +154,37 @@ fn build(server: &Arc<Server>, definitions: &Definitions) -> Vec<Offer> {
                 Offer::Ready(Arc::new(tool))
             }
             Err(why) => {
-                let by = if why == NamingError::Empty { WithheldBy::Source } else { WithheldBy::Limit };
-                Offer::withheld(shown_name(&server.config.name, &tool.name), by, why.to_string())
+                let source = matches!(why, NamingError::Empty | NamingError::Undeclared);
+                let by = if source { WithheldBy::Source } else { WithheldBy::Limit };
+                Offer::withheld(listed_as(config, &tool.name), by, why.to_string())
             }
         })
         .collect();
-    offers.extend(definitions.odd.iter().map(|odd| {
-        Offer::withheld(shown_name(&server.config.name, &odd.name), WithheldBy::Source, odd.why.clone())
-    }));
+    offers.extend(
+        definitions
+            .odd
+            .iter()
+            .map(|odd| Offer::withheld(listed_as(config, &odd.name), WithheldBy::Source, odd.why.clone())),
+    );
+    let missing = unadvertised(config, definitions).into_iter();
+    offers.extend(missing.map(|it| Offer::withheld(it.tool, WithheldBy::Source, it.why)));
     offers
 }
 
 /// Each tool that has no place on any surface, with the reason, and the names of the others.
-pub(crate) fn sort_out(server: &ServerName, definitions: &Definitions) -> (Vec<String>, Vec<LeftOut>) {
-    let remotes: Vec<&str> = definitions.tools.iter().map(|tool| tool.name.as_str()).collect();
+pub(crate) fn sort_out(config: &McpServerConfig, definitions: &Definitions) -> (Vec<String>, Vec<LeftOut>) {
     let mut offered = Vec::new();
     let mut left_out = Vec::new();
-    for (name, tool) in local_names(server, &remotes).into_iter().zip(&definitions.tools) {
+    for (name, tool) in names_of(config, definitions).into_iter().zip(&definitions.tools) {
         match name {
             Ok(name) => offered.push(name.to_string()),
             Err(why) => {
-                left_out.push(LeftOut { tool: shown_name(server, &tool.name), why: why.to_string() });
+                left_out.push(LeftOut { tool: listed_as(config, &tool.name), why: why.to_string() });
             }
         }
     }
     let odd = definitions.odd.iter();
-    left_out.extend(odd.map(|odd| LeftOut { tool: shown_name(server, &odd.name), why: odd.why.clone() }));
+    left_out.extend(odd.map(|odd| LeftOut { tool: listed_as(config, &odd.name), why: odd.why.clone() }));
+    left_out.extend(unadvertised(config, definitions));
     (offered, left_out)
 }

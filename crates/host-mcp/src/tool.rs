@@ -74,13 +74,15 @@ impl McpTool {
         name: ToolName,
         first: bool,
     ) -> Self {
+        let plugin = server.config.own_names.is_some();
         let info = ToolInfo {
             name,
             description: description(server, definitions, tool, first),
             schema: InputSchema::shared(Arc::clone(&tool.input_schema)),
             effects: vec![Effect::Foreign],
-            server: Some(server.config.name.clone()),
-            listed: false,
+            // A plugin's tool answers to the lists by its own name, like ours (LIB-2).
+            server: (!plugin).then(|| server.config.name.clone()),
+            listed: plugin,
             no_deadline: false,
         };
         McpTool { info, remote: tool.name.clone(), server: Arc::clone(server) }
@@ -139,28 +141,25 @@ impl McpTool {
     }
 
     fn wants(&self, why: &str) -> ToolError {
-        let server = &self.server.config.name;
-        let message = format!("the MCP server {server} did not finish the call: {why}");
+        let server = self.server.config.title();
+        let message = format!("{server} did not finish the call: {why}");
         ToolError::new(codes::INPUT_REQUIRED, message)
     }
 
     fn finish(&self, result: CallResult) -> Result<ToolOutput, ToolError> {
-        let server = &self.server.config.name;
+        let server = self.server.config.title();
         match result.result_type.as_str() {
             "complete" if result.is_error => {
                 let empty = result.output.content.is_empty() && result.output.structured.is_none();
-                let message = if empty {
-                    format!("the tool of the MCP server {server} failed without a word")
-                } else {
-                    String::new()
-                };
+                let message =
+                    if empty { format!("the tool of {server} failed without a word") } else { String::new() };
                 Err(ToolError::new(codes::TOOL_ERROR, message).with_partial(result.output))
             }
             "complete" => Ok(result.output),
             other => Err(ToolError::new(
                 codes::PROTOCOL_ERROR,
                 format!(
-                    "the MCP server {server} answered with a result of the unknown kind {:?}",
+                    "{server} answered with a result of the unknown kind {:?}",
                     text::one_line(other, 60)
                 ),
             )
@@ -170,7 +169,7 @@ impl McpTool {
     }
 
     fn error(&self, end: CallEnd) -> ToolError {
-        let server = &self.server.config.name;
+        let server = self.server.config.title();
         let remote = text::one_line(&self.remote, 100);
         match end {
             CallEnd::Unavailable(ConnectError::Stopped) => {
@@ -182,19 +181,19 @@ impl McpTool {
                     ConnectError::Http(HttpFault::Unauthorized { .. } | HttpFault::Login(_))
                 );
                 let code = if refused { codes::UNAUTHORIZED } else { codes::SERVER_UNAVAILABLE };
-                let message = format!("the MCP server {server} is not available: {error}; nothing was sent");
+                let message = format!("{server} is not available: {error}; nothing was sent");
                 ToolError::new(code, message).retry_later()
             }
             CallEnd::Gone => ToolError::new(
                 codes::TOOL_CHANGED,
                 format!(
-                    "the MCP server {server} no longer has a tool {remote}; nothing was sent, and the next run shows its new list"
+                    "{server} no longer has a tool {remote}; nothing was sent, and the next run shows its new list"
                 ),
             ),
             CallEnd::Changed => ToolError::new(
                 codes::TOOL_CHANGED,
                 format!(
-                    "the MCP server {server} changed the arguments of {remote} since this run began; nothing was sent, and the next run shows the new ones"
+                    "{server} changed the arguments of {remote} since this run began; nothing was sent, and the next run shows the new ones"
                 ),
             ),
             CallEnd::Lost(how) => self.lost(&how),
@@ -203,31 +202,30 @@ impl McpTool {
     }
 
     fn lost(&self, how: &ConnectError) -> ToolError {
-        let server = &self.server.config.name;
-        let message = format!("the connection to the MCP server {server} was lost during the call: {how}");
+        let server = self.server.config.title();
+        let message = format!("the connection to {server} was lost during the call: {how}");
         ToolError::new(codes::CONNECTION_LOST, message).effect_unknown()
     }
 
     fn fault(&self, fault: CallFault) -> ToolError {
-        let server = &self.server.config.name;
+        let server = self.server.config.title();
         match fault {
             CallFault::Cancelled => {
-                let message = format!("the call was cancelled, and the MCP server {server} was told");
+                let message = format!("the call was cancelled, and {server} was told");
                 ToolError::new(host_surface::codes::ABORTED, message).effect_unknown()
             }
             CallFault::Timeout(after) => {
-                let message =
-                    format!("the MCP server {server} did not answer within {} ms", after.as_millis());
+                let message = format!("{server} did not answer within {} ms", after.as_millis());
                 ToolError::new(codes::TIMEOUT, message).effect_unknown()
             }
             CallFault::Lost | CallFault::NotSent => self.lost(&ConnectError::Http(HttpFault::Closed)),
             CallFault::Rpc { code, message } => ToolError::new(
                 codes::PROTOCOL_ERROR,
-                format!("the MCP server {server} answered with JSON-RPC error {code}: {}", line_of(&message)),
+                format!("{server} answered with JSON-RPC error {code}: {}", line_of(&message)),
             ),
             CallFault::Http(fault) => {
                 let refused = matches!(fault, HttpFault::Unauthorized { .. } | HttpFault::Login(_));
-                let message = format!("the MCP server {server} could not be called: {fault}");
+                let message = format!("{server} could not be called: {fault}");
                 match (refused, fault.nothing_happened()) {
                     (true, _) => ToolError::new(codes::UNAUTHORIZED, message),
                     (false, true) => ToolError::new(codes::SERVER_UNAVAILABLE, message).retry_later(),
@@ -236,13 +234,12 @@ impl McpTool {
             }
             CallFault::TooLarge(bytes) => {
                 let message = format!(
-                    "the result of the MCP server {server} has {bytes} bytes, over the bound of 16 MiB, and was not read; ask for less"
+                    "the result of {server} has {bytes} bytes, over the bound of 16 MiB, and was not read; ask for less"
                 );
                 ToolError::new(codes::RESULT_TOO_LARGE, message).effect_unknown()
             }
             CallFault::Protocol(why) => {
-                ToolError::new(codes::PROTOCOL_ERROR, format!("the MCP server {server}: {why}"))
-                    .effect_unknown()
+                ToolError::new(codes::PROTOCOL_ERROR, format!("{server}: {why}")).effect_unknown()
             }
         }
     }
@@ -268,19 +265,19 @@ impl AnyTool for McpTool {
 
 /// What the model is told: the server's words, bounded and said to be the server's.
 fn description(server: &Server, definitions: &Definitions, tool: &ToolDefinition, first: bool) -> String {
-    let name = &server.config.name;
+    let name = server.config.title();
     let title = || tool.rest.get("title").and_then(Value::as_str).unwrap_or_default();
     let own = if tool.description.trim().is_empty() { title() } else { &tool.description };
     let mut out = text::printable(text::prefix(own.trim(), DESCRIPTION_BYTES_MAX));
     if out.is_empty() {
-        out = format!("The tool {} of the MCP server {name}.", text::one_line(&tool.name, 100));
+        out = format!("The tool {} of {name}.", text::one_line(&tool.name, 100));
     }
     let instructions = definitions.instructions.trim();
     if !instructions.is_empty() {
         let bytes_max = if first { FIRST_INSTRUCTION_BYTES_MAX } else { INSTRUCTION_BYTES_MAX };
         let kept = text::printable(text::prefix(instructions, bytes_max));
         let cut = if instructions.len() > bytes_max { " […]" } else { "" };
-        out.push_str(&format!("\n\nUsage notes of the MCP server {name}: {kept}{cut}"));
+        out.push_str(&format!("\n\nUsage notes of {name}: {kept}{cut}"));
     }
     out
 }

@@ -19,6 +19,7 @@ mod story {
     mod mcp_config;
     mod memory;
     mod memory_models;
+    mod plugins;
     mod policy;
     mod providers;
     mod run_context;

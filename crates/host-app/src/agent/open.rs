@@ -7,6 +7,7 @@ use crate::digest::{digest, variables};
 use crate::memory::{AgentMemory, MemoryParts};
 use crate::parts::governance::Governance;
 use crate::parts::models;
+use crate::parts::plugins::Plugins;
 use crate::parts::prompt::Texts;
 use crate::parts::servers::{ServerPorts, Servers};
 use crate::parts::sources::{AppTools, OtherDialect};
@@ -83,7 +84,8 @@ impl Agent {
             loaded.sources.iter().filter(|it| it.role == "env").map(|it| it.path.clone()).collect();
         let state = state_of(&spec);
         let mut faults = Vec::new();
-        let governance = Governance::of(&spec).map_err(|found| faults.extend(found)).ok();
+        let plugins = Plugins::read(&spec);
+        let governance = Governance::of(&spec, &plugins).map_err(|found| faults.extend(found)).ok();
         let texts = Texts::read(&spec).map_err(|found| faults.extend(found)).ok();
         let (Some(governance), Some(texts)) = (governance, texts) else { return Err(OpenError(faults)) };
         let one = |fault: Diagnostic| OpenError(vec![fault]);
@@ -115,7 +117,7 @@ impl Agent {
             elicit: Arc::clone(&questions) as _,
             contexts: Arc::clone(&loans) as _,
         };
-        let servers = Servers::of(&spec, &env, &state, ports, refresh);
+        let servers = Servers::of(&spec, &env, &state, &plugins, ports, refresh);
         let mut sources: Vec<Arc<dyn ToolSource>> =
             vec![Arc::new(builtin(files, &sandbox, &spec)), Arc::new(OtherDialect)];
         sources.push(Arc::new(web::tools(&spec, &env).map_err(one)?));

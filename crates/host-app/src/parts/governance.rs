@@ -1,5 +1,6 @@
 //! The lists and the approval rules of an agent.
 
+use crate::parts::plugins::Plugins;
 use host_config::AgentSpec;
 use host_config::spec::tools::{McpToolPolicy as SpecMcpPolicy, ToolList};
 use host_policy::{
@@ -19,9 +20,9 @@ pub(crate) struct Governance {
 
 impl Governance {
     /// Makes both from the settings, or says everything that is wrong with them.
-    pub(crate) fn of(spec: &AgentSpec) -> Result<Self, Vec<Diagnostic>> {
+    pub(crate) fn of(spec: &AgentSpec, plugins: &Plugins) -> Result<Self, Vec<Diagnostic>> {
         let mut faults = Vec::new();
-        let known = KnownNames { servers: declared(spec), plugin_tools: Vec::new() };
+        let known = KnownNames { servers: declared(spec), plugin_tools: plugins.declared.clone() };
         let policy = policy(spec, known.clone()).map_err(|found| faults.extend(found)).ok();
         let approvals = approvals(spec, &known).map_err(|found| faults.extend(found)).ok();
         match (policy, approvals) {

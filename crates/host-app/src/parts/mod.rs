@@ -3,6 +3,7 @@
 pub(crate) mod governance;
 pub(crate) mod history;
 pub(crate) mod models;
+pub(crate) mod plugins;
 pub(crate) mod prompt;
 pub(crate) mod sandbox;
 pub(crate) mod servers;

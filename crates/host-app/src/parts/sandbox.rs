@@ -1,5 +1,6 @@
 //! The sandbox and the files of an agent, from one set of roots.
 
+use crate::parts::plugins;
 use crate::state::StateFolder;
 use host_config::environment::Environment;
 use host_config::spec::sandbox::{NetworkMode, SandboxMode, SandboxSpec};
@@ -38,6 +39,22 @@ fn deny_write(spec: &AgentSpec, named: &[PathBuf]) -> Vec<String> {
         let below = below.unwrap_or(&path);
         patterns.push(literal(below));
     }
+    patterns.extend(of_plugins(spec));
+    patterns
+}
+
+/// Manifests of plugins, there or not, and whole plugins that are there (LIB-2). Absolute, and not the whole folder: a
+/// project may have a folder of that name, which is no business of ours.
+fn of_plugins(spec: &AgentSpec) -> Vec<String> {
+    let folder = plugins::folder_of(spec);
+    let manifests = [&folder, &real(&folder)].map(|it| format!("{}/*/{}", literal(it), plugins::MANIFEST));
+    let mut patterns = manifests.to_vec();
+    for name in plugins::names_in(&folder) {
+        let plugin = folder.join(name);
+        patterns.extend([&plugin, &real(&plugin)].map(|path| format!("{}/**", literal(path))));
+    }
+    patterns.sort();
+    patterns.dedup();
     patterns
 }
 

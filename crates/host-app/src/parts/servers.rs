@@ -1,5 +1,6 @@
 //! MCP servers: from their entries to a pool, and what is broken by name.
 
+use crate::parts::plugins::Plugins;
 use crate::parts::vault::FileVault;
 use crate::state::StateFolder;
 use host_config::environment::Environment;
@@ -25,10 +26,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
 
-/// Every server of an agent.
+/// Every server and every plugin of an agent.
 pub(crate) struct Servers {
     pub(crate) pool: Arc<McpPool>,
+    /// The same for plugins: their names are apart from those of servers (LIB-2).
+    pub(crate) plugins: McpPool,
     pub(crate) broken: Vec<Broken>,
+    pub(crate) broken_plugins: Vec<Broken>,
     /// Servers without which no run begins.
     pub(crate) required: Vec<String>,
 }
@@ -53,7 +57,7 @@ pub(crate) struct ServerPorts {
     pub(crate) contexts: Arc<dyn RunContexts>,
 }
 
-/// A server that can't even be tried.
+/// A server or plugin that can't even be tried.
 #[derive(Debug, Clone)]
 pub(crate) struct Broken {
     pub(crate) name: String,
@@ -65,6 +69,7 @@ impl Servers {
         spec: &AgentSpec,
         env: &Environment,
         state: &StateFolder,
+        plugins: &Plugins,
         ports: ServerPorts,
         refresh: Refresh,
     ) -> Self {
@@ -89,7 +94,7 @@ impl Servers {
         let options = PoolOptions {
             host_env: env.clone().into_iter().collect(),
             cache: Some(Arc::new(DiskCache { folder: state.definitions() })),
-            homes: homes(state, spec, &servers),
+            homes: homes(state.server_homes(), spec, &servers),
             refresh,
             elicit: Some(ports.elicit),
             contexts: Some(ports.contexts),
@@ -102,14 +107,33 @@ impl Servers {
             redactor: ports.redactor,
             ..PoolOptions::default()
         };
-        let pool = Arc::new(McpPool::new(servers, ports.spawn, ports.http, options));
-        Servers { pool, broken, required }
+        let of_plugins = PoolOptions {
+            homes: homes(state.plugin_homes(), spec, &plugins.usable),
+            contexts: None,
+            oauth: None,
+            ..options.clone()
+        };
+        let (spawn, http) = (Arc::clone(&ports.spawn), Arc::clone(&ports.http));
+        Servers {
+            plugins: McpPool::new(plugins.usable.clone(), spawn, http, of_plugins),
+            pool: Arc::new(McpPool::new(servers, ports.spawn, ports.http, options)),
+            broken,
+            broken_plugins: plugins.broken.clone(),
+            required,
+        }
     }
 
-    /// Every source: one for each server, and one that names the broken ones.
+    /// Ends every server and every plugin. Takes a few seconds at most.
+    pub(crate) async fn shutdown(&self) {
+        futures_util::future::join(self.pool.shutdown(), self.plugins.shutdown()).await;
+    }
+
+    /// Every source: one for each server and each plugin, and one for each that is broken.
     pub(crate) fn sources(&self) -> Vec<Arc<dyn ToolSource>> {
-        let broken = self.broken.iter().map(|it| Arc::new(BrokenSource(it.clone())) as Arc<dyn ToolSource>);
-        self.pool.sources().into_iter().chain(broken).collect()
+        let broken = self.broken.iter().map(BrokenSource::server);
+        let broken = broken.chain(self.broken_plugins.iter().map(BrokenSource::plugin));
+        let broken = broken.map(|it| Arc::new(it) as Arc<dyn ToolSource>);
+        self.pool.sources().into_iter().chain(self.plugins.sources()).chain(broken).collect()
     }
 
     /// The first required server that is not usable, with its cause.
@@ -134,6 +158,12 @@ pub(crate) fn secrets_of(server: &McpServerSpec) -> Vec<&Secret> {
     }
 }
 
+/// How long a call may be silent, where somebody set it for the whole agent.
+pub(crate) fn call_timeout_ms(spec: &AgentSpec) -> Option<u64> {
+    let set = spec.settings.get("tools.mcpCallTimeoutMs").is_some_and(|it| it.origin != Origin::Default);
+    set.then_some(spec.tools.mcp_call_timeout_ms)
+}
+
 fn config(entry: &McpServerSpec, spec: &AgentSpec, env: &Environment) -> Result<McpServerConfig, String> {
     let transport = match &entry.transport {
         SpecTransport::Stdio(stdio) => McpTransport::Stdio(stdio_config(stdio)),
@@ -141,10 +171,8 @@ fn config(entry: &McpServerSpec, spec: &AgentSpec, env: &Environment) -> Result<
     };
     let tools = &spec.tools;
     // The agent-wide setting stands in for an entry that says nothing, where somebody set it.
-    let agent_wide =
-        spec.settings.get("tools.mcpCallTimeoutMs").is_some_and(|it| it.origin != Origin::Default);
-    let timeout =
-        if agent_wide && !entry.timeout_is_set { tools.mcp_call_timeout_ms } else { entry.timeout_ms };
+    let agent_wide = call_timeout_ms(spec).filter(|_| !entry.timeout_is_set);
+    let timeout = agent_wide.unwrap_or(entry.timeout_ms);
     Ok(McpServerConfig {
         timeout: Duration::from_millis(timeout),
         required: entry.required,
@@ -214,12 +242,11 @@ fn http_config(http: &HttpSpec, env: &Environment) -> Result<HttpConfig, String>
     })
 }
 
-/// A private home for each confined server, below the state folder: caches of `npx` and `uvx` outlive it there
+/// A private home for each confined server or plugin, below the state folder: caches of `npx` and `uvx` outlive it there
 /// (MCP-6). None where the sandbox's children are another user, who could not enter it: then a server has the
 /// sandbox's own short-lived home.
-fn homes(state: &StateFolder, spec: &AgentSpec, servers: &[McpServerConfig]) -> Option<PathBuf> {
+fn homes(homes: PathBuf, spec: &AgentSpec, servers: &[McpServerConfig]) -> Option<PathBuf> {
     let own = host_files::state::owner_of(&spec.places.workspace) == Some(host_files::state::user_id());
-    let homes = state.server_homes();
     for server in servers.iter().filter(|it| own && matches!(it.confine, Confine::Sandbox { .. })) {
         if let Err(error) = host_files::state::ensure_private_dir(&homes.join(server.name.as_str())) {
             tracing::warn!(server = %server.name, %error, "the server's home could not be made");
@@ -265,17 +292,36 @@ fn installed_at(stdio: &StdioSpec) -> Vec<PathBuf> {
     folders
 }
 
-/// A server that can't be tried: `explain` and the model's errors name it with its cause (MCP-4, T1-03).
-struct BrokenSource(Broken);
+/// A server or plugin that can't be tried: `explain` and the model's errors name it with its cause (MCP-4, T1-03).
+struct BrokenSource {
+    source: String,
+    row: String,
+    why: String,
+}
+
+impl BrokenSource {
+    fn server(broken: &Broken) -> Self {
+        let name = text::one_line(&broken.name, 64);
+        BrokenSource {
+            source: format!("mcp:{name}"),
+            row: format!("mcp__{name}__*"),
+            why: broken.why.clone(),
+        }
+    }
+
+    fn plugin(broken: &Broken) -> Self {
+        let source = format!("plugin:{}", text::one_line(&broken.name, 64));
+        BrokenSource { row: source.clone(), source, why: broken.why.clone() }
+    }
+}
 
 impl ToolSource for BrokenSource {
     fn name(&self) -> String {
-        format!("mcp:{}", text::one_line(&self.0.name, 64))
+        self.source.clone()
     }
 
     fn offers<'a>(&'a self, _run: &'a RunFacts) -> BoxFuture<'a, Vec<Offer>> {
-        let name = format!("mcp__{}__*", text::one_line(&self.0.name, 64));
-        let offer = Offer::withheld(name, WithheldBy::Source, self.0.why.clone());
+        let offer = Offer::withheld(self.row.clone(), WithheldBy::Source, self.why.clone());
         Box::pin(async move { vec![offer] })
     }
 }
