@@ -93,17 +93,20 @@ impl Plugins {
         let folder = folder_of(spec);
         let mut read = Vec::new();
         for (at, name) in names_in(&folder).into_iter().enumerate() {
+            let mut tools = Vec::new();
             let result = if at < PLUGINS_MAX {
-                read_one(&folder.join(&name), &name, spec, &mut all.declared)
+                read_one(&folder.join(&name), &name, spec, &mut tools)
             } else {
                 Err(format!("at most {PLUGINS_MAX} plugins are read; remove some"))
             };
+            all.declared.extend(tools.iter().cloned());
             match result {
                 Ok(plugin) => read.push(plugin),
                 // It may quote what a manifest says, however long that is.
                 Err(why) => all.broken.push(Broken {
                     name: text::one_line(&name, 64),
                     why: text::one_line(&why, WHY_CHARS_MAX),
+                    tools,
                 }),
             }
         }
@@ -111,7 +114,11 @@ impl Plugins {
         for plugin in read {
             match clash(&plugin, &owners) {
                 None => all.usable.push(plugin),
-                Some(why) => all.broken.push(Broken { name: plugin.name.to_string(), why }),
+                Some(why) => all.broken.push(Broken {
+                    name: plugin.name.to_string(),
+                    why,
+                    tools: plugin.own_names.unwrap_or_default(),
+                }),
             }
         }
         all

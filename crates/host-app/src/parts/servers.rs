@@ -20,7 +20,7 @@ use host_ports::http::{Http, Redirects};
 use host_ports::spawn::{Confine, Spawn};
 use host_redact::Redactor;
 use host_surface::{Offer, RunFacts, ToolSource, WithheldBy};
-use host_vocab::{Secret, text};
+use host_vocab::{Secret, ToolName, text};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,6 +62,8 @@ pub(crate) struct ServerPorts {
 pub(crate) struct Broken {
     pub(crate) name: String,
     pub(crate) why: String,
+    /// The tools that a plugin's manifest names all the same.
+    pub(crate) tools: Vec<ToolName>,
 }
 
 impl Servers {
@@ -77,7 +79,11 @@ impl Servers {
             .mcp
             .broken
             .iter()
-            .map(|entry| Broken { name: entry.name.clone(), why: entry.reasons.join("; ") })
+            .map(|entry| Broken {
+                name: entry.name.clone(),
+                why: entry.reasons.join("; "),
+                tools: Vec::new(),
+            })
             .collect();
         let mut servers = Vec::new();
         let mut required: Vec<String> =
@@ -88,7 +94,7 @@ impl Servers {
             }
             match config(entry, spec, env) {
                 Ok(config) => servers.push(config),
-                Err(why) => broken.push(Broken { name: entry.name.to_string(), why }),
+                Err(why) => broken.push(Broken { name: entry.name.to_string(), why, tools: Vec::new() }),
             }
         }
         let options = PoolOptions {
@@ -295,7 +301,7 @@ fn installed_at(stdio: &StdioSpec) -> Vec<PathBuf> {
 /// A server or plugin that can't be tried: `explain` and the model's errors name it with its cause (MCP-4, T1-03).
 struct BrokenSource {
     source: String,
-    row: String,
+    rows: Vec<String>,
     why: String,
 }
 
@@ -304,14 +310,16 @@ impl BrokenSource {
         let name = text::one_line(&broken.name, 64);
         BrokenSource {
             source: format!("mcp:{name}"),
-            row: format!("mcp__{name}__*"),
+            rows: vec![format!("mcp__{name}__*")],
             why: broken.why.clone(),
         }
     }
 
     fn plugin(broken: &Broken) -> Self {
         let source = format!("plugin:{}", text::one_line(&broken.name, 64));
-        BrokenSource { row: source.clone(), source, why: broken.why.clone() }
+        let tools = broken.tools.iter().map(ToString::to_string);
+        let rows = std::iter::once(source.clone()).chain(tools).collect();
+        BrokenSource { source, rows, why: broken.why.clone() }
     }
 }
 
@@ -321,8 +329,9 @@ impl ToolSource for BrokenSource {
     }
 
     fn offers<'a>(&'a self, _run: &'a RunFacts) -> BoxFuture<'a, Vec<Offer>> {
-        let offer = Offer::withheld(self.row.clone(), WithheldBy::Source, self.why.clone());
-        Box::pin(async move { vec![offer] })
+        let rows = self.rows.iter();
+        let offers = rows.map(|row| Offer::withheld(row, WithheldBy::Source, self.why.clone())).collect();
+        Box::pin(async move { offers })
     }
 }
 

@@ -60,6 +60,8 @@ fn the_config_of_a_plugin_is_held_to_its_schema() {
         let row = agent.explained("plugin:dice");
         let why = row["why"].as_str().unwrap();
         assert!(why.contains("config.json") && why.contains(words), "{config}: {row}");
+        let called = agent.call("RollDice", json!({}));
+        assert!(called["settled"] != "done" && called.to_string().contains("config.json"), "{called}");
     }
 }
 
