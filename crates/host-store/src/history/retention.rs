@@ -228,11 +228,11 @@ fn by_age(conn: &Connection, policy: &RetentionPolicy, now_ms: i64) -> rusqlite:
         )
         .optional()?;
     match first_kept {
-        // What stands before the very first run goes with it, not before. What an earlier removal left there,
-        // since it was killed, goes on going.
+        // What stands before the very first run goes with it, not before. Only events of runs that went, of which
+        // a removal that was killed left some, go on going.
         Some(seq) => {
             let any: bool = conn.query_row(
-                "SELECT EXISTS(SELECT 1 FROM runs WHERE started_seq < ?1) OR EXISTS(SELECT 1 FROM checkpoint)",
+                "SELECT EXISTS(SELECT 1 FROM events WHERE seq < ?1 AND run IS NOT NULL)",
                 [seq],
                 |row| row.get(0),
             )?;

@@ -46,6 +46,37 @@ fn the_place_of_a_break_is_named() {
     }
 }
 
+// AUD-1: whatever was done to it, the check ends, and says where or what.
+#[test]
+fn a_log_that_was_bent_out_of_shape_is_described() {
+    for (sql, what) in [
+        ("UPDATE events SET seq = 9223372036854775807 WHERE seq = 18", "an event before it is missing"),
+        ("UPDATE events SET seq = -5 WHERE seq = 1", "event 5"),
+        ("INSERT INTO checkpoint VALUES(3, x'00', x'00')", "or the checkpoint can't be read"),
+        (
+            "UPDATE runs SET settled_seq = NULL, ended_at = NULL, status = NULL WHERE started_seq = 1",
+            "the row of r0",
+        ),
+        ("UPDATE runs SET settled_seq = 5 WHERE started_seq = 1", "the row of r0"),
+    ] {
+        let past = filled();
+        edit(past.dir.path(), sql);
+        let report = past.log.audit_verify(&[]).unwrap();
+        let said: Vec<String> =
+            report.chain.broken.iter().map(ToString::to_string).chain(report.database.clone()).collect();
+        assert!(!report.is_sound() && said.join("; ").contains(what), "{sql}: {said:?}");
+    }
+}
+
+// HIS-7: a young log loses nothing, not even what stands before its first run.
+#[test]
+fn nothing_goes_before_its_time() {
+    let past = filled();
+    past.log.retain(&RetentionPolicy::default(), past.at()).unwrap();
+    let report = past.log.retain(&RetentionPolicy::default(), past.at()).unwrap();
+    assert_eq!((report.events, report.horizon), (0, 0), "{report:?}");
+}
+
 // AUD-1: a tail that was cut off shows against an anchor, in the file or kept elsewhere; without one it can't.
 #[test]
 fn a_lost_tail_shows_against_an_anchor() {

@@ -87,3 +87,25 @@ fn every_view(agent: &Agent, secrets: &[&str]) {
         }
     }
 }
+
+// RUN-9, T9-09: the arguments of a call that was refused are looked at by key like all others.
+#[test]
+fn secrets_in_refused_arguments_are_on_no_disk() {
+    let broken = r#"{"token": "BROKENCANARY1""#;
+    let agent = Agent::scripted(
+        &[
+            json!({"text": "", "toolCalls": [
+                {"name": "Nope", "arguments": {"apiKey": "KEYCANARY1", "deep": {"cookie": "COOKIECANARY1"}}},
+                {"name": "Read", "arguments": {"file_path": "x", "token": "TOKENCANARY1"}},
+                {"name": "Read", "arguments": broken},
+            ]}),
+            json!({"text": "done"}),
+        ],
+        json!({}),
+    );
+    agent.run(&["run", "hi"]).ends(0);
+    for (path, bytes) in agent.state_bytes() {
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains("CANARY1"), "{}", path.display());
+    }
+}
