@@ -461,7 +461,7 @@ impl Inner {
 }
 
 /// The facts of a call without a run of its own.
-fn call_facts(channel: &str) -> RunFacts {
+pub(crate) fn call_facts(channel: &str) -> RunFacts {
     RunFacts {
         run: RunId::fresh(),
         conversation: call_conversation(channel),
@@ -471,7 +471,7 @@ fn call_facts(channel: &str) -> RunFacts {
     }
 }
 
-pub(crate) fn call_conversation(channel: &str) -> ConversationId {
+fn call_conversation(channel: &str) -> ConversationId {
     ConversationId::parse(format!("{channel}:call"))
         .or_else(|_| ConversationId::parse("terminal:call"))
         .expect("the fall-back is a valid id")

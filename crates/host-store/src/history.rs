@@ -44,37 +44,26 @@ impl EventLog {
     /// # Errors
     /// See [`LogError`].
     pub fn events_after(&self, after_seq: u64, events_max: usize) -> Result<Vec<StoredEvent>, LogError> {
-        let columns = row::COLUMNS;
-        let after = i64::try_from(after_seq).unwrap_or(i64::MAX);
-        let max = i64::try_from(events_max.min(EVENTS_MAX)).unwrap_or(0);
-        self.core().read(|conn| {
-            let mut events = conn.prepare_cached(&format!(
-                "SELECT {columns} FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2"
-            ))?;
-            let mut rows = events.query(params![after, max])?;
-            let mut found = Vec::new();
-            while let Some(event) = rows.next()? {
-                found.push(row::stored(event)?);
-            }
-            Ok(found)
-        })
+        self.events("seq > ?1 ORDER BY seq", after_seq, events_max)
     }
-}
 
-impl EventLog {
     /// The events before `before_seq`, newest first, at most `events_max` (up to 10,000). Blocks.
     ///
     /// # Errors
     /// See [`LogError`].
     pub fn events_before(&self, before_seq: u64, events_max: usize) -> Result<Vec<StoredEvent>, LogError> {
+        self.events("seq < ?1 ORDER BY seq DESC", before_seq, events_max)
+    }
+
+    /// The events on one side of a sequence; `side` is a condition with its order, in SQL of ours.
+    fn events(&self, side: &str, seq: u64, events_max: usize) -> Result<Vec<StoredEvent>, LogError> {
         let columns = row::COLUMNS;
-        let before = i64::try_from(before_seq).unwrap_or(i64::MAX);
+        let seq = i64::try_from(seq).unwrap_or(i64::MAX);
         let max = i64::try_from(events_max.min(EVENTS_MAX)).unwrap_or(0);
         self.core().read(|conn| {
-            let mut events = conn.prepare_cached(&format!(
-                "SELECT {columns} FROM events WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2"
-            ))?;
-            let mut rows = events.query(params![before, max])?;
+            let mut events =
+                conn.prepare_cached(&format!("SELECT {columns} FROM events WHERE {side} LIMIT ?2"))?;
+            let mut rows = events.query(params![seq, max])?;
             let mut found = Vec::new();
             while let Some(event) = rows.next()? {
                 found.push(row::stored(event)?);

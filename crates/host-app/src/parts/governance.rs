@@ -1,5 +1,6 @@
 //! The lists and the approval rules of an agent.
 
+use crate::agent::call_facts;
 use crate::parts::plugins::Plugins;
 use host_config::AgentSpec;
 use host_config::spec::tools::{McpToolPolicy as SpecMcpPolicy, ToolList};
@@ -7,9 +8,8 @@ use host_policy::{
     ApprovalRules, DescribeFacts, KnownNames, ListPlace, McpToolPolicy, PlacedList, PolicyDescription,
     PolicyFinding, PolicyInput, ToolPolicy, create_tool_policy,
 };
-use host_surface::{Offer, RunFacts, ToolSource};
-use host_turn::{Channel, Trigger};
-use host_vocab::{Code, Diagnostic, Kind, Place, RunId, ServerName};
+use host_surface::{Offer, ToolSource};
+use host_vocab::{Code, Diagnostic, Kind, Place, ServerName};
 use std::sync::Arc;
 
 /// What decides which tools exist, and which calls may run.
@@ -36,13 +36,7 @@ impl Governance {
         if !self.approvals.name_arguments() {
             return Vec::new();
         }
-        let facts = RunFacts {
-            run: RunId::fresh(),
-            conversation: crate::agent::call_conversation("terminal"),
-            channel: Channel::new("terminal"),
-            trigger: Trigger::Interactive,
-            isolated: true,
-        };
+        let facts = call_facts("terminal");
         let mut found = Vec::new();
         for source in own {
             for offer in source.offers(&facts).await {

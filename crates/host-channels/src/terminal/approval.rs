@@ -1,10 +1,9 @@
 //! Approvals by a line: `y`, `n` or `a` (always).
 
-use super::lines::{LineRead, Lines};
+use super::lines::{LineRead, Lines, interrupt_turn};
 use host_ports::BoxFuture;
 use host_ports::ask::{ApprovalAnswer, ApprovalRequest, Ask};
 use host_vocab::text;
-use rustix::process::{Signal, getpid, kill_process};
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,7 +55,7 @@ impl Ask for TerminalAsk {
 /// Ctrl-C at the question is meant for the whole turn, whose own listener is told; the question is withdrawn
 /// while this waits.
 async fn interrupted() {
-    let _best_effort = kill_process(getpid(), Signal::INT);
+    interrupt_turn();
     tokio::time::sleep(INTERRUPT_GRACE).await;
 }
 

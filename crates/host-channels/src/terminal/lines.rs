@@ -90,6 +90,11 @@ impl Drop for Lines {
     }
 }
 
+/// Passes Ctrl-C on to whoever listens for it: the editor takes it as a key, and it is meant for the turn.
+pub(super) fn interrupt_turn() {
+    let _best_effort = kill_process(getpid(), Signal::INT);
+}
+
 fn plain_lines(requests: &mpsc::Receiver<Wanted>, mut reader: impl BufRead) {
     for wanted in requests {
         let mut line = Vec::new();
@@ -126,9 +131,7 @@ fn edit_lines(requests: &mpsc::Receiver<Wanted>) {
             Ok(()) => {}
             Err(LineRead::Line(line)) => leftover = line,
             // Nobody waits at this prompt any more, so Ctrl-C was meant for what is going on now.
-            Err(LineRead::Interrupted) => {
-                let _best_effort = kill_process(getpid(), Signal::INT);
-            }
+            Err(LineRead::Interrupted) => interrupt_turn(),
             Err(LineRead::End) => {}
         }
     }
