@@ -269,11 +269,11 @@ impl Connection {
                 }
                 () = cancel.cancelled() => break CallFault::Cancelled,
                 () = tokio::time::sleep_until(quiet_until) => {
-                    // The server waits for a person, not we for the server.
-                    if !asker.is_asking() {
-                        break CallFault::Timeout(bounds.timeout);
+                    // While a person thinks the server waits, not we; from the answer on it has its whole time.
+                    match asker.waited_until().map(|since| since + bounds.timeout) {
+                        Some(until) if until > Instant::now() => quiet_until = until,
+                        _ => break CallFault::Timeout(bounds.timeout),
                     }
-                    quiet_until = Instant::now() + bounds.timeout;
                 }
                 () = tokio::time::sleep_until(ends_at) => break CallFault::Timeout(bounds.total),
                 () = beat.notified(), if bounds.reset_on_progress => {

@@ -9,8 +9,8 @@ use host_surface::{CallContext, InputSchema};
 use host_vocab::{ServerName, Untrusted, text};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::time::Instant;
 use url::Url;
 
 /// The most questions of one round.
@@ -29,8 +29,8 @@ pub(crate) struct Asker {
     server: ServerName,
     roots: Arc<[PathBuf]>,
     context: CallContext,
-    /// How many questions are open: while a person thinks, the server's time stands still.
-    open: Arc<AtomicUsize>,
+    /// The questions: while a person thinks, the server's time stands still.
+    questions: Arc<Mutex<Questions>>,
 }
 
 impl Asker {
@@ -40,7 +40,7 @@ impl Asker {
         roots: Arc<[PathBuf]>,
         context: CallContext,
     ) -> Self {
-        Asker { port, server, roots, context, open: Arc::default() }
+        Asker { port, server, roots, context, questions: Arc::default() }
     }
 
     /// Whether two calls belong to the same run.
@@ -48,9 +48,10 @@ impl Asker {
         self.context.run == other.context.run
     }
 
-    /// Whether a person is being asked right now.
-    pub(crate) fn is_asking(&self) -> bool {
-        self.open.load(Ordering::Relaxed) > 0
+    /// Since when the server's time counts again, if a person was asked: now while one still thinks.
+    pub(crate) fn waited_until(&self) -> Option<Instant> {
+        let questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
+        if questions.open > 0 { Some(Instant::now()) } else { questions.answered_at }
     }
 
     /// Fires when the call is over.
@@ -75,7 +76,7 @@ impl Asker {
             message: Untrusted::new(message),
             wanted: Untrusted::new(wanted),
         };
-        let _open = Open::new(&self.open);
+        let _open = Open::new(&self.questions);
         let answer = tokio::select! {
             answer = port.elicit(request) => answer,
             () = self.context.cancel.cancelled() => ElicitAnswer::Cancelled,
@@ -125,19 +126,29 @@ impl Asker {
     }
 }
 
+/// The questions of one call to its person.
+#[derive(Debug, Default)]
+struct Questions {
+    open: usize,
+    /// When the last one was answered or withdrawn.
+    answered_at: Option<Instant>,
+}
+
 /// Counts an open question for as long as it lives.
-struct Open<'a>(&'a AtomicUsize);
+struct Open<'a>(&'a Mutex<Questions>);
 
 impl<'a> Open<'a> {
-    fn new(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Open(count)
+    fn new(questions: &'a Mutex<Questions>) -> Self {
+        questions.lock().unwrap_or_else(PoisonError::into_inner).open += 1;
+        Open(questions)
     }
 }
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        let mut questions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        questions.open -= 1;
+        questions.answered_at = Some(Instant::now());
     }
 }
 
