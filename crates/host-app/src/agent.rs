@@ -44,7 +44,7 @@ use host_surface::{
 };
 use host_turn::{AttachmentKind, Channel, Trigger, Turn, Usage};
 use host_vocab::{CallId, ConversationId, RunId};
-use outcome::{ending_of, no_model};
+use outcome::{ending_of, no_model, telltale, told};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -220,7 +220,13 @@ impl Agent {
         cancel: CancellationToken,
     ) -> RunOutcome {
         let inner = &self.inner;
-        let Some(engine) = &inner.engine else { return no_model(turn) };
+        let engine = match &inner.engine {
+            Some(_) if inner.recorder.redactor().finds(turn.conversation.as_str()) => {
+                return told(telltale(turn), &events);
+            }
+            Some(engine) => engine,
+            None => return told(no_model(turn), &events),
+        };
         inner.active.fetch_add(1, Ordering::Relaxed);
         let exact = inner.hub.exact(&turn);
         // A lock that can't be had is no reason to lose the turn; the conversation may then lack another

@@ -14,6 +14,7 @@ use host_ports::clock::Clock as _;
 use host_ports::log::LogError;
 use host_redact::{Omission, Redactor};
 use host_run::Rollover;
+pub use host_store::HeadCheck;
 use host_store::{AuditReport, Census, EventLog, OpenError};
 use host_vocab::{Code, ConversationId, Diagnostic, Kind};
 use serde::Serialize;
@@ -38,7 +39,7 @@ pub struct Archive {
 }
 
 /// The inventory of `runs audit`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunsAudit {
     /// Of runs.

@@ -27,7 +27,7 @@ mod turn_lock;
 mod upkeep;
 
 pub use agent::{Agent, AgentError, OpenError, OpenOptions, People, outcome_json};
-pub use archive::{Archive, DecisionPage, DecisionQuery, RunsAudit};
+pub use archive::{Archive, DecisionPage, DecisionQuery, HeadCheck, RunsAudit};
 pub use builder::{AgentBuilder, BuildError};
 pub use clock::SystemClock;
 pub use conformance::conformance_client;

@@ -1,6 +1,7 @@
 //! Two runs side by side, without what differs by nature: ids and times.
 
 use host_event::StoredEvent;
+use host_redact::REDACTED;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -105,6 +106,11 @@ fn normal(events: &[StoredEvent]) -> Vec<Line> {
             if let Some(map) = body.as_object_mut() {
                 for gone in ["incarnation", "durationMs", "askedAt", "argumentsDigest"] {
                     map.shift_remove(gone);
+                }
+                // The size is that of the text before it was redacted, and the log no longer has that text.
+                let redacted = |part: &str| map.get(part).is_some_and(|it| it.to_string().contains(REDACTED));
+                if redacted("content") || redacted("structured") {
+                    map.shift_remove("originalBytes");
                 }
                 if let Some(kept) = map.get_mut("kept").and_then(Value::as_array_mut) {
                     kept.iter_mut().for_each(|id| *id = Value::String("kept".into()));

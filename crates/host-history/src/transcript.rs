@@ -58,7 +58,7 @@ pub struct Transcript {
     pub before: Option<u64>,
 }
 
-/// The newest turns in scope that began before the event `before`, at most `turns_max` (up to 100). Blocks.
+/// The newest turns in scope, running ones too, that began before the event `before`, at most `turns_max` (up to 100). Blocks.
 ///
 /// # Errors
 /// See [`LogError`].
@@ -70,7 +70,9 @@ pub fn transcript(
     turns_max: usize,
 ) -> Result<Transcript, LogError> {
     let limit = turns_max.clamp(1, TURNS_MAX);
-    let query = RunListQuery { scope: scope.clone(), before, status: None, limit: limit + 1 };
+    // Running ones too: what a person just said must not be missing from what they see.
+    let status = Some("any".to_owned());
+    let query = RunListQuery { scope: scope.clone(), before, status, limit: limit + 1 };
     let mut rows = store.list_runs(&query)?;
     let more = rows.len() > limit;
     rows.truncate(limit);

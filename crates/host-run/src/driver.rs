@@ -165,7 +165,7 @@ pub(crate) fn not_begun(
 }
 
 /// The last event of a run.
-pub(crate) fn settled_event(outcome: &RunOutcome) -> RunEvent {
+pub fn settled_event(outcome: &RunOutcome) -> RunEvent {
     let (failure_kind, error) = match &outcome.ending {
         Ending::Failed { kind, error } => (Some(kind.to_string()), Some(error.clone())),
         Ending::Interrupted { kind } => (Some(kind.to_string()), None),

@@ -28,7 +28,7 @@ pub use context::{
     Background, DEFAULT_SOUL, FENCES, ImageInput, Preceding, PromptParts, SessionBlock, SkillBody,
     SkillEntry, Skills, SurfaceKind, TurnContext, UserMessage, system_prompt, user_message,
 };
-pub use driver::{Completed, Engine, EngineError, EngineParts, RouteParts, RunInput};
+pub use driver::{Completed, Engine, EngineError, EngineParts, RouteParts, RunInput, settled_event};
 pub use event::{EventSink, EventStream, RunEvent, channel};
 pub use lent::{ChildSurfaces, LentSurface, SurfaceError, Surfaces};
 pub use machine::{CallOrder, Command, Finished, Input, Machine, ModelOrder, Purpose, RunSpec, SettledCall};

@@ -401,8 +401,18 @@ fn is_damage(error: &rusqlite::Error) -> bool {
     }
 }
 
+/// Removes an index and the files beside it. A folder that somebody put in its place is not ours to remove: it is
+/// moved aside.
 fn drop_files(path: &Path) {
     for end in ["", "-wal", "-shm", "-journal"] {
-        let _ = std::fs::remove_file(schema::suffixed(path, end));
+        let file = schema::suffixed(path, end);
+        if std::fs::symlink_metadata(&file).is_ok_and(|it| it.is_dir()) {
+            let free =
+                (0..100).map(|n| schema::suffixed(&file, &format!(".aside-{n}"))).find(|it| !it.exists());
+            let moved = free.is_some_and(|aside| std::fs::rename(&file, aside).is_ok());
+            tracing::warn!(moved, "a folder stands where the search index belongs; it is moved aside");
+        } else {
+            let _ = std::fs::remove_file(file);
+        }
     }
 }

@@ -296,7 +296,7 @@ pub struct RunsList {
     /// Only runs of this conversation
     #[arg(long, value_name = "ID")]
     pub conversation: Option<String>,
-    /// Only these: running, succeeded, failed, cancelled, interrupted
+    /// Only these: running, succeeded, failed, cancelled, interrupted, or dead (running, but its process is gone)
     #[arg(long)]
     pub status: Option<String>,
     /// The page

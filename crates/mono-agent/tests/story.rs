@@ -14,6 +14,7 @@ mod story {
     mod config;
     mod hard_luck;
     mod history;
+    mod history_edges;
     mod hosts;
     mod machine_forms;
     mod mcp_config;

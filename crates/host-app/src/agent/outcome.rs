@@ -1,10 +1,10 @@
 //! How a run ended, for programs and for the log.
 
 use host_ports::CancellationToken;
-use host_run::RunOutcome;
+use host_run::{EventSink, RunOutcome, settled_event};
 use host_surface::Settled;
 use host_turn::{Ending, Turn, Usage};
-use host_vocab::RunId;
+use host_vocab::{ConversationId, RunId};
 use serde_json::{Value, json};
 
 /// The object that a run ends with for programs.
@@ -30,15 +30,32 @@ pub fn outcome_json(outcome: &RunOutcome) -> Value {
     })
 }
 
+/// An outcome without a run, which its listener hears of as well.
+pub(super) fn told(outcome: RunOutcome, events: &EventSink) -> RunOutcome {
+    events.send(settled_event(&outcome));
+    outcome
+}
+
 pub(super) fn no_model(turn: Turn) -> RunOutcome {
+    let error = "this agent was opened without a model; set runtime.model";
+    not_begun(turn, host_turn::FailureKind::ProviderUnavailable, error)
+}
+
+/// A conversation's id is what the log is keyed by, so it stands there as it is: one that holds a secret is refused
+/// before anything is written (QUA-5).
+pub(super) fn telltale(turn: Turn) -> RunOutcome {
+    let error = "the conversation's id holds a configured secret or a token, and ids stand in the log as they are; \
+                 use another id";
+    let conversation = ConversationId::parse("redacted").unwrap_or_else(|_| turn.conversation.clone());
+    not_begun(Turn { conversation, ..turn }, host_turn::FailureKind::InvalidRequest, error)
+}
+
+fn not_begun(turn: Turn, kind: host_turn::FailureKind, error: &str) -> RunOutcome {
     RunOutcome {
         run: RunId::fresh(),
         conversation: turn.conversation,
         reply: host_turn::Reply::default(),
-        ending: Ending::Failed {
-            kind: host_turn::FailureKind::ProviderUnavailable,
-            error: "this agent was opened without a model; set runtime.model".to_owned(),
-        },
+        ending: Ending::Failed { kind, error: error.to_owned() },
         partial: false,
         silent: false,
         usage: Usage::default(),

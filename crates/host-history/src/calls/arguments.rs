@@ -143,6 +143,10 @@ fn search(arguments: &CallArguments) -> Result<Search, HistoryError> {
         return wrong("chunkBytes: only with action get");
     }
     let query = text(&arguments.query);
+    let terms = query.as_deref().map(terms).transpose()?.unwrap_or_default();
+    if query.is_some() && terms.is_empty() {
+        return wrong("query: there is no word in it");
+    }
     let states = list("states", &arguments.states)?;
     if let Some(state) = states.iter().find(|state| !STATES.contains(&state.as_str())) {
         let shown = host_vocab::text::one_line(state, 60);
@@ -154,7 +158,7 @@ fn search(arguments: &CallArguments) -> Result<Search, HistoryError> {
         return wrong("fromMs: it lies behind toMs");
     }
     Ok(Search {
-        terms: query.as_deref().map(terms).transpose()?.unwrap_or_default(),
+        terms,
         query,
         tools: list("tools", &arguments.tools)?,
         states,

@@ -45,9 +45,10 @@ impl Asked {
         if cursor.as_ref().is_some_and(|cursor| cursor.len() > CURSOR_BYTES_MAX) {
             return Err(HistoryError::Cursor);
         }
-        if query.as_ref().is_some_and(|query| query.len() > QUERY_BYTES_MAX) {
+        if let Some(query) = query.as_ref().filter(|query| query.len() > QUERY_BYTES_MAX) {
             return Err(HistoryError::Input(format!(
-                "query: at most {QUERY_BYTES_MAX} bytes of UTF-8 are taken"
+                "query: at most {QUERY_BYTES_MAX} bytes of UTF-8 are taken, and this has {}",
+                query.len()
             )));
         }
         let question = match (given(&arguments.action).as_deref(), query, run) {

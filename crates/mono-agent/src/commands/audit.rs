@@ -4,7 +4,7 @@ use super::runs::lines::more;
 use crate::answer::{Failure, print};
 use crate::args::{Audit, AuditList, Place};
 use crate::past;
-use host_app::{DecisionPage, DecisionQuery};
+use host_app::{DecisionPage, DecisionQuery, HeadCheck};
 use host_history::audit::{Anchor, Decision};
 use host_history::rfc3339;
 use host_vocab::text::one_line;
@@ -77,7 +77,8 @@ fn verify(place: &Place, files: &[PathBuf]) -> Result<ExitCode, Failure> {
                 "there is no log, and the given heads name events of one: it is gone",
             ));
         }
-        let told = json!({"ok": true, "checked": 0, "last": 0, "horizon": null, "broken": null});
+        let told = json!({"ok": true, "checked": 0, "last": 0, "horizon": null, "broken": null,
+            "head": HeadCheck::default(), "database": []});
         print(place, &told, || "nothing is recorded yet, so there is nothing to check".to_owned());
         return Ok(ExitCode::SUCCESS);
     };

@@ -8,7 +8,7 @@ mod when;
 use crate::answer::{Failure, print};
 use crate::args::{Place, Runs, RunsList, RunsReport, RunsSearch, RunsShow};
 use crate::past;
-use host_app::Archive;
+use host_app::{Archive, RunsAudit};
 use host_history::report::{By, Report, ReportQuery};
 use host_history::{RunListing, RunPage, ScopeFilter};
 use serde_json::{Value, json};
@@ -34,14 +34,19 @@ fn scope(archive: &Archive, conversation: Option<&String>) -> Result<Option<Scop
 
 fn list(place: &Place, asked: &RunsList) -> Result<ExitCode, Failure> {
     let Some(archive) = past::open(place)? else { return Ok(nothing(place)) };
+    // The log says `running` of them; that they are dead is seen from outside.
+    let only_dead = asked.status.as_deref() == Some("dead");
     let listing = RunListing {
         scope: scope(&archive, asked.conversation.as_ref())?,
-        status: asked.status.clone(),
+        status: if only_dead { Some("running".to_owned()) } else { asked.status.clone() },
         limit: past::limit(&asked.page),
         cursor: asked.page.cursor.clone(),
     };
-    let page = archive.views().list(&listing).map_err(past::not_shown)?;
+    let mut page = archive.views().list(&listing).map_err(past::not_shown)?;
     let dead = dead_among(&archive, &page)?;
+    if only_dead {
+        page.runs.retain(|run| dead.contains(&run.run_id));
+    }
     let mut told = json!(page);
     mark(&mut told, &dead);
     print(place, &told, || lines::page(&page, &dead, "no run fits"));
@@ -115,8 +120,10 @@ fn report(place: &Place, asked: &RunsReport) -> Result<ExitCode, Failure> {
 }
 
 fn audit(place: &Place) -> Result<ExitCode, Failure> {
-    let Some(archive) = past::open(place)? else { return Ok(nothing(place)) };
-    let found = archive.audit_runs().map_err(past::log_failed)?;
+    let found = match past::open(place)? {
+        Some(archive) => archive.audit_runs().map_err(past::log_failed)?,
+        None => RunsAudit::default(),
+    };
     print(place, &found, || figures::audit(&found));
     Ok(ExitCode::SUCCESS)
 }

@@ -12,6 +12,7 @@ use host_history::{ConversationPage, HistoryError, RunListing, rfc3339};
 use host_vocab::text::{one_line, printable};
 use host_vocab::{Code, ConversationId, Diagnostic, Kind};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 pub async fn run(place: &Place, verb: Option<Sessions>) -> Result<ExitCode, Failure> {
@@ -55,16 +56,26 @@ fn show(place: &Place, id: &str, page: &Page) -> Result<ExitCode, Failure> {
                 other => past::not_shown(other),
             }
         })?;
-    print(place, &found, || {
+    let dead = match found.turns.iter().any(|turn| turn.status == "running") {
+        true => archive.dead_runs().map_err(past::log_failed)?,
+        false => BTreeSet::new(),
+    };
+    let is_dead = |turn: &TranscriptTurn| turn.status == "running" && dead.contains(&turn.run);
+    let mut told = json!(found);
+    for (told, turn) in told["turns"].as_array_mut().into_iter().flatten().zip(&found.turns) {
+        told["stale"] = is_dead(turn).into();
+    }
+    print(place, &told, || {
         let mut lines: Vec<String> = found.next_cursor.iter().map(|cursor| more(cursor)).collect();
-        lines.extend(found.turns.iter().map(turn));
+        lines.extend(found.turns.iter().map(|it| turn(it, is_dead(it))));
         lines.join("\n\n")
     });
     Ok(ExitCode::SUCCESS)
 }
 
-fn turn(turn: &TranscriptTurn) -> String {
-    let mut lines = vec![format!("── {}  {}  {}", rfc3339(turn.at_ms), turn.run, turn.status)];
+fn turn(turn: &TranscriptTurn, dead: bool) -> String {
+    let status = if dead { "dead" } else { &turn.status };
+    let mut lines = vec![format!("── {}  {}  {status}", rfc3339(turn.at_ms), turn.run)];
     let said = |who: &str, text: &str| format!("{who} {}", printable(text).trim_end().replace('\n', "\n  "));
     lines.push(said(">", &turn.user));
     lines.extend(turn.calls.iter().map(|call| {

@@ -423,6 +423,10 @@ fn a_killed_run_is_stale_until_the_next_start() {
     assert_eq!(dead[0]["stale"], true);
     let run = id(&dead[0]);
     assert!(agent.run(&["runs", "list"]).ends(0).stdout.contains("  dead  "));
+    assert_eq!(id(&open("dead")[0]), run);
+    let turns = agent.run(&["sessions", "show", "terminal:a", "--json"]).ends(0).json()["turns"].clone();
+    assert_eq!((&turns[0]["run"], &turns[0]["stale"]), (&json!(run), &json!(true)), "{turns}");
+    assert!(agent.run(&["sessions", "show", "terminal:a"]).ends(0).stdout.contains(&format!("{run}  dead")));
     assert_eq!(agent.run(&["runs", "audit", "--json"]).ends(0).json()["staleRunIds"], json!([run]));
     let again = agent.run(&["runs", "replay", &run, "--json"]).ends(0).json();
     assert_eq!((&again["brokeOff"], &again["same"]), (&json!(true), &json!(true)), "{again}");
