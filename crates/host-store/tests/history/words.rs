@@ -136,9 +136,12 @@ fn nothing_in_a_query_is_an_operator() {
     for query in ["\"quoted\"", "(strange)", "thing*", "AND more", "drop TABLE", "h_runs", "strange) thing"] {
         assert_eq!(found(query), 1, "{query}");
     }
-    for query in ["plain OR quoted2", "NEAR(a)", "text:quoted", "^a", "a - b", "x'; --", "\0", "%", "qu_ted"]
-    {
-        assert_eq!(found(query), usize::from(query == "\0"), "{query}");
+    for query in ["plain OR quoted2", "NEAR(a)", "text:quoted", "^a", "a - b", "x'; --", "%", "qu_ted"] {
+        assert_eq!(found(query), 0, "{query}");
+    }
+    for query in ["\0", "\u{1}\t\0"] {
+        assert!(past.calls(&web(), json!({"query": query})).is_err(), "{query:?}: a query without a word");
+        assert!(past.runs(&web(), json!({"query": query})).is_err(), "{query:?}");
     }
     for query in ["\"", "*", "a\"b", "''", "((((", "👍 OR 1=1", "- - -"] {
         let _ = found(query);
