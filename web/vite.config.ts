@@ -1,0 +1,35 @@
+import { defineConfig } from "vitest/config";
+
+// `npm run dev` shows the pages in front of the mock server (`npm run mock`) or a real one:
+// CONSOLE=http://127.0.0.1:5050 npm run dev
+const server = process.env.CONSOLE ?? "http://127.0.0.1:5051";
+
+export default defineConfig({
+  esbuild: { jsx: "automatic", jsxImportSource: "preact" },
+  build: {
+    target: "es2022",
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 300,
+  },
+  server: {
+    proxy: { "/api": { target: server, changeOrigin: true, headers: { origin: server } } },
+  },
+  test: {
+    projects: [
+      { extends: true, test: { name: "unit", include: ["test/unit/**/*.test.{ts,tsx}"] } },
+      {
+        extends: true,
+        test: {
+          name: "browser",
+          include: ["test/browser/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          poolOptions: { forks: { singleFork: true } },
+          pool: "forks",
+        },
+      },
+    ],
+  },
+});
