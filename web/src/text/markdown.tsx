@@ -82,8 +82,16 @@ export function safeHref(href: string): string | null {
   }
 }
 
-const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", "#39": "'" };
-const unescaped = (text: string) => text.replace(/&(amp|lt|gt|quot|apos|nbsp|#39);/g, (_, name: string) => ENTITIES[name]!);
+const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0" };
+
+/** Entities as the characters that they stand for; unknown ones stay as they were written. */
+function unescaped(text: string): string {
+  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(\w{2,8}));/gi, (whole, decimal?: string, hex?: string, name?: string) => {
+    if (name) return ENTITIES[name] ?? whole;
+    const code = decimal ? Number(decimal) : Number.parseInt(hex!, 16);
+    return code > 0 && code <= 0x10ffff ? plain(String.fromCodePoint(code)) : whole;
+  });
+}
 
 /** One block as elements. */
 export function Block({ token }: { token: Token }): VNode {
@@ -185,7 +193,7 @@ function inline(token: Token, depth: number): ComponentChildren {
     case "del":
       return <del>{inlines(token.tokens, depth + 1)}</del>;
     case "codespan":
-      return <code>{unescaped(token.text as string)}</code>;
+      return <code>{token.text as string}</code>;
     case "br":
       return <br />;
     case "link":
