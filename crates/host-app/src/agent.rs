@@ -10,6 +10,7 @@ pub(crate) use status::line_of;
 
 use crate::clock::SystemClock;
 use crate::desks::Desks;
+use crate::helpers::HelperOffice;
 use crate::memory::AgentMemory;
 use crate::parts::models::ModelNote;
 use crate::parts::prompt::Texts;
@@ -42,6 +43,7 @@ use host_store::{EventLog, Incarnation, PromptVault};
 use host_surface::{
     Arguments, CallRequest, Explanation, ProgressSink, RunFacts, Settled, Surface, ToolSource,
 };
+use host_tools::Collaborators;
 use host_turn::{AttachmentKind, Channel, Trigger, Turn, Usage};
 use host_vocab::{CallId, ConversationId, RunId};
 use outcome::{ending_of, no_model, telltale, told};
@@ -113,6 +115,10 @@ pub(crate) struct Inner {
     pub(crate) incarnation: String,
     pub(crate) texts: Texts,
     pub(crate) desks: Arc<Desks>,
+    /// The helpers that its runs can start; none = they are off.
+    pub(crate) helpers: Option<Arc<HelperOffice>>,
+    /// Whom its runs can ask.
+    pub(crate) collaborators: Collaborators,
     /// Who is asked in which run what servers want to know.
     pub(crate) questions: Arc<Questions>,
     /// What runs lend to servers.
@@ -240,10 +246,11 @@ impl Agent {
             _ => None,
         };
         let _seat = people.desk.map(|desk| inner.desks.seat(self.desk_key(&exact), desk));
-        let surfaces = Arc::new(
-            TurnSurfaces::new(Arc::clone(inner), people.ask, people.elicit)
-                .lending(turn.attachments.clone(), events.clone()),
-        );
+        let surfaces = Arc::new(TurnSurfaces::new(Arc::clone(inner), people.ask, people.elicit).lending(
+            &turn.text,
+            turn.attachments.clone(),
+            events.clone(),
+        ));
         let background = inner.memory.background(&turn, &cancel).await;
         let context = TurnContext { background: background.into_iter().collect(), ..self.context(&turn) };
         let completed: Arc<dyn Completed> = Arc::clone(&inner.memory) as _;
@@ -292,9 +299,13 @@ impl Agent {
         cancel: CancellationToken,
     ) -> Result<Settled, AgentError> {
         self.check_channel(channel)?;
-        let surfaces = TurnSurfaces::new(Arc::clone(&self.inner), people.ask, people.elicit)
-            .lending(Vec::new(), EventSink::default());
-        let surface = surfaces.seal(call_facts(channel)).await?;
+        let surfaces = TurnSurfaces::new(Arc::clone(&self.inner), people.ask, people.elicit).lending(
+            "",
+            Vec::new(),
+            EventSink::default(),
+        );
+        let surface = Arc::new(surfaces.seal(call_facts(channel)).await?);
+        surfaces.lent.fill(&surface);
         let facts = surface.facts().clone();
         let scope = Scope::of_run(&facts.conversation, &facts.run);
         let (offered, withheld) = surface.record();

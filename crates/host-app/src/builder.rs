@@ -16,6 +16,7 @@ use host_ports::sessions::Sessions;
 use host_redact::Redactor;
 use host_run::{Engine, EngineConfig, EngineError, EngineParts, RouteParts, SessionConfig, SessionHub};
 use host_surface::{Offer, Tool, ToolSource};
+use host_tools::Collaborators;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -53,6 +54,7 @@ pub struct AgentBuilder {
     redactor: Option<Arc<Redactor>>,
     config: EngineConfig,
     session_config: SessionConfig,
+    collaborators: Collaborators,
 }
 
 impl Agent {
@@ -117,6 +119,13 @@ impl AgentBuilder {
     #[must_use]
     pub fn approvals(mut self, rules: ApprovalRules) -> Self {
         self.approvals = rules;
+        self
+    }
+
+    /// Whom its runs can ask by `AskCollaborator` (TOO-6), such as other agents ([`crate::AgentResponder`]).
+    #[must_use]
+    pub fn collaborators(mut self, collaborators: Collaborators) -> Self {
+        self.collaborators = collaborators;
         self
     }
 
@@ -206,6 +215,8 @@ impl AgentBuilder {
                 incarnation,
                 texts: Texts::of_identity(self.identity),
                 desks: Arc::new(Desks::default()),
+                helpers: None,
+                collaborators: self.collaborators,
                 questions: Arc::default(),
                 loans: None,
                 model: ModelNote { reference, ..ModelNote::default() },

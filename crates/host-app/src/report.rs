@@ -7,6 +7,7 @@ use crate::parts::models;
 use crate::parts::plugins::Plugins;
 use host_config::finding::code;
 use host_config::spec::sandbox::SandboxMode;
+use host_config::spec::tools::ToolList;
 use host_config::{AgentSpec, Finding, Severity, not_built_yet};
 use host_policy::PolicyStatus;
 use host_sandbox::Effective;
@@ -141,6 +142,7 @@ async fn tools(spec: &AgentSpec, loaded: host_config::Loaded) -> (Section, Optio
         let hint = warning.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
         section.lines.push(format!("[WARN] {}: {}{hint}", warning.place, warning.message));
     }
+    section.lines.extend(half_switched(spec));
     if let Some(line) = spec.mcp.path_line() {
         let status = if spec.mcp.file_missing { SectionStatus::Waiting } else { SectionStatus::Ok };
         section.say(status, if spec.mcp.file_missing { format!("[WARN] {line}") } else { line });
@@ -162,6 +164,26 @@ async fn tools(spec: &AgentSpec, loaded: host_config::Loaded) -> (Section, Optio
             error.0.iter().for_each(|fault| section.fault(fault));
             (section, None)
         }
+    }
+}
+
+/// `Agent` needs two switches; one alone is a slip.
+fn half_switched(spec: &AgentSpec) -> Option<String> {
+    let is_agent = |name: &String| name.eq_ignore_ascii_case("Agent");
+    let listed = |list: &Option<ToolList>| list.as_ref().is_some_and(|list| list.names.iter().any(is_agent));
+    let (allowed, denied) = (&spec.tools.allowed, &spec.tools.disallowed);
+    let left_out =
+        allowed.as_ref().is_some_and(|list| !list.names.iter().any(|it| it == "*" || is_agent(it)));
+    match (spec.subagents.enabled, listed(allowed)) {
+        (true, _) if left_out || listed(denied) => Some(
+            "[WARN] subagents.enabled is on, but the tool lists leave Agent out, so there are no helpers"
+                .to_owned(),
+        ),
+        (false, true) => Some(
+            "[WARN] tools.allowedTools names Agent, but subagents.enabled is off, so there are no helpers"
+                .to_owned(),
+        ),
+        _ => None,
     }
 }
 

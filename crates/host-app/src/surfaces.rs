@@ -1,6 +1,7 @@
 //! Sealing for one turn.
 
 use crate::agent::Inner;
+use crate::helpers::TurnSource;
 use crate::questions::QuestionSeat;
 use crate::run_context::Loan;
 use host_ports::BoxFuture;
@@ -21,6 +22,8 @@ pub(crate) struct TurnSurfaces {
     seat: Mutex<Option<QuestionSeat>>,
     /// What the turn came with, and who listens, where it runs tools; none = it only looks.
     lends: Option<(Vec<Attachment>, EventSink)>,
+    /// What the person said, for collaborators.
+    said: String,
     /// What it has lent to servers.
     loan: Mutex<Option<Loan>>,
     pub(crate) lent: LentSurface,
@@ -34,6 +37,7 @@ impl TurnSurfaces {
             elicit,
             seat: Mutex::default(),
             lends: None,
+            said: String::new(),
             loan: Mutex::default(),
             lent: LentSurface::default(),
         }
@@ -42,7 +46,8 @@ impl TurnSurfaces {
 
 impl TurnSurfaces {
     /// The same for a turn that runs tools: it lends its context to the servers that are listed for it.
-    pub(crate) fn lending(mut self, attachments: Vec<Attachment>, events: EventSink) -> Self {
+    pub(crate) fn lending(mut self, said: &str, attachments: Vec<Attachment>, events: EventSink) -> Self {
+        said.clone_into(&mut self.said);
         self.lends = Some((attachments, events));
         self
     }
@@ -81,8 +86,17 @@ impl Surfaces for TurnSurfaces {
                 keep: Arc::clone(&agent.keep),
                 deadline: agent.call_deadline,
             };
-            let surface =
-                seal(&agent.sources, &agent.policy, Arc::clone(&agent.approvals), facts, ports).await?;
+            // What starts others stands on this turn's own surface.
+            let starts = TurnSource {
+                office: agent.helpers.clone(),
+                collaborators: agent.collaborators.clone(),
+                lent: self.lent.clone(),
+                keep: Arc::clone(&agent.keep),
+                said: self.said.clone(),
+            };
+            let mut sources = agent.sources.clone();
+            sources.push(Arc::new(starts));
+            let surface = seal(&sources, &agent.policy, Arc::clone(&agent.approvals), facts, ports).await?;
             match agent.servers.as_ref().and_then(|servers| servers.missing_required()) {
                 Some(why) => Err(SurfaceError::Refused(why)),
                 None => Ok(surface),

@@ -41,7 +41,8 @@ const UNBUILT: &[(&str, Asked, &str)] = &[
     ("continuations.enabled", Asked::Set, "continuations"),
     ("tools.continuationServers", Asked::Filled, "continuations of MCP servers"),
     ("processJobs.enabled", Asked::On, "background commands"),
-    ("subagents.enabled", Asked::On, "helpers (`Agent`)"),
+    ("subagents.commandTimeoutMs", Asked::Set, "a time of its own for the commands of helpers"),
+    ("subagents.instances.enabled", Asked::On, "helpers that stay between turns"),
     ("webhook.enabled", Asked::On, "the webhook channel"),
     ("cron.enabled", Asked::On, "the cron channel"),
     ("openaiApi.enabled", Asked::On, "the OpenAI-compatible API"),
@@ -67,7 +68,6 @@ pub(crate) fn is_unbuilt_section(key: &str) -> bool {
     const WHOLE: &[&str] = &[
         "continuations",
         "processJobs",
-        "subagents",
         "webhook",
         "cron",
         "openaiApi",

@@ -8,6 +8,7 @@ pub mod commands;
 pub mod elicit;
 pub mod endpoint;
 pub mod files;
+pub mod helpers;
 pub mod http;
 pub mod kept;
 pub mod log;

@@ -75,8 +75,8 @@ pub struct RunInput {
     pub cancel: CancellationToken,
     /// Who listens.
     pub events: EventSink,
-    /// Whether it runs inside another run's place, as a child run does: it doesn't wait for a free run, and it
-    /// stands alone.
+    /// Whether it runs inside another run's place, as a child run does: it doesn't wait for a free run, it stands
+    /// alone, and its turn's conversation is taken as the exact one.
     pub nested: bool,
     /// What is done with it at its good end.
     pub completed: Option<Arc<dyn Completed>>,
@@ -114,6 +114,11 @@ impl Engine {
             return Err(EngineError::NoRoute);
         }
         Ok(Engine { parts: Arc::new(parts) })
+    }
+
+    /// What it is made of, to make another one of the same parts.
+    pub fn parts(&self) -> &EngineParts {
+        &self.parts
     }
 
     /// The conversations.

@@ -3,6 +3,7 @@
 use host_policy::ToolPolicy;
 use host_ports::BoxFuture;
 use host_surface::{RunFacts, SealError, Surface};
+use host_vocab::{Effect, ServerName, ToolName};
 use std::sync::{Arc, OnceLock, Weak};
 
 /// Why a run has no surface; it fails before any provider is asked.
@@ -42,6 +43,23 @@ impl LentSurface {
         let _already_filled = self.0.set(Arc::downgrade(surface));
     }
 
+    /// What is known of the tools that can be lent.
+    ///
+    /// # Errors
+    /// [`SurfaceError::ParentGone`] as with [`LentSurface::inherit`].
+    pub fn tools(&self) -> Result<Vec<LentTool>, SurfaceError> {
+        let parent = self.0.get().and_then(Weak::upgrade).ok_or(SurfaceError::ParentGone)?;
+        Ok(parent
+            .infos()
+            .map(|info| LentTool {
+                name: info.name.clone(),
+                effects: info.effects.clone(),
+                server: info.server.clone(),
+                listed: info.listed,
+            })
+            .collect())
+    }
+
     /// What a child run may do: what the parent may, less what the child's policy denies, less `without`.
     /// Never more (POL-15).
     ///
@@ -56,6 +74,19 @@ impl LentSurface {
         let parent = self.0.get().and_then(Weak::upgrade).ok_or(SurfaceError::ParentGone)?;
         Ok(parent.inherit(facts, policy, without))
     }
+}
+
+/// A tool that can be lent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LentTool {
+    /// Its name.
+    pub name: ToolName,
+    /// All it can do to the world.
+    pub effects: Vec<Effect>,
+    /// The server it comes from; `None` = it is ours or a plugin's.
+    pub server: Option<ServerName>,
+    /// Whether the lists gate it (not for servers' tools).
+    pub listed: bool,
 }
 
 /// The surfaces of child runs. Give it to [`crate::Engine::run`] in place of the agent's own sealing.

@@ -30,7 +30,7 @@ pub use context::{
 };
 pub use driver::{Completed, Engine, EngineError, EngineParts, RouteParts, RunInput, settled_event};
 pub use event::{EventSink, EventStream, RunEvent, channel};
-pub use lent::{ChildSurfaces, LentSurface, SurfaceError, Surfaces};
+pub use lent::{ChildSurfaces, LentSurface, LentTool, SurfaceError, Surfaces};
 pub use machine::{CallOrder, Command, Finished, Input, Machine, ModelOrder, Purpose, RunSpec, SettledCall};
 pub use outcome::RunOutcome;
 pub use retry::{Attempted, Blocked, Next, Route, backoff};

@@ -58,6 +58,11 @@ impl Surface {
         self.tools.keys()
     }
 
+    /// What is known of every tool on it, in order.
+    pub fn infos(&self) -> impl Iterator<Item = &ToolInfo> {
+        self.tools.values().map(|sealed| sealed.tool.info())
+    }
+
     /// What a model is told of it, always in the same order, so that a prompt can be cached. Where servers have
     /// too many tools, those that it was shown by `ToolSearch` follow ours.
     pub fn specs(&self) -> Arc<[ToolSpec]> {

@@ -46,6 +46,16 @@ pub trait Tool: Send + Sync + 'static {
         Self::DECL.about.to_owned()
     }
 
+    /// All that it can do, where that depends on how the tool was built: a part of [`Decl::effects`].
+    fn effects(&self) -> Vec<Effect> {
+        Self::DECL.effects.to_vec()
+    }
+
+    /// Whether it keeps a time of its own, so that the gate's deadline leaves it alone.
+    fn keeps_time(&self) -> bool {
+        false
+    }
+
     /// Does it.
     fn run(&self, call: Admitted<Self::Input>) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 }
@@ -217,10 +227,10 @@ impl<T: Tool> Erased<T> {
             name: ToolName::parse(decl.name).expect("a declared name is a tool name; its own test checks it"),
             description: tool.about(),
             schema: InputSchema::of::<T::Input>(),
-            effects: decl.effects.to_vec(),
+            effects: tool.effects(),
             server: None,
             listed: decl.belongs == Belongs::Lists,
-            no_deadline: decl.effects.contains(&Effect::Asks),
+            no_deadline: decl.effects.contains(&Effect::Asks) || tool.keeps_time(),
         };
         Erased { tool, info }
     }

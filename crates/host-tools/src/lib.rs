@@ -2,6 +2,8 @@
 //!
 //! To add one: its module below, and its line in [`Builtin::new`]'s list.
 
+mod agent;
+mod ask_collaborator;
 mod bash;
 mod command_result;
 mod command_settings;
@@ -42,6 +44,11 @@ use host_surface::{Offer, RunFacts, ToolSource};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use agent::{AgentInput, AgentTool, HelperMenu};
+pub use ask_collaborator::{
+    AskCollaboratorInput, AskCollaboratorTool, COLLABORATOR_CALLS_DEFAULT, COLLABORATOR_TIMEOUT_DEFAULT,
+    Collaborator, Collaborators, CollaboratorsError,
+};
 pub use bash::BashTool;
 pub use command_settings::CommandSettings;
 pub use edit::EditTool;

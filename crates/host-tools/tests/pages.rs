@@ -3,9 +3,9 @@
 
 use host_surface::{Belongs, Tool};
 use host_tools::{
-    BashTool, EditTool, ExecTool, GlobTool, GrepTool, ListDirTool, MemoryJournalTool, MemoryRecallTool,
-    NodeReplTool, ReadSkill, ReadTool, RememberTool, RunHistoryTool, SessionHistoryTool, WebFetchTool,
-    WebSearchTool, WriteTool,
+    AgentTool, AskCollaboratorTool, BashTool, EditTool, ExecTool, GlobTool, GrepTool, ListDirTool,
+    MemoryJournalTool, MemoryRecallTool, NodeReplTool, ReadSkill, ReadTool, RememberTool, RunHistoryTool,
+    SessionHistoryTool, WebFetchTool, WebSearchTool, WriteTool,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -25,6 +25,7 @@ fn more(name: &str) -> &'static str {
         "Exec" | "Bash" | "NodeRepl" => "[The sandbox](../sandbox.md): what a command can reach.",
         "WebFetch" | "WebSearch" => "[The web tools](web.md): which hosts, what becomes of a page.",
         "RunHistory" | "SessionHistory" => "[History](../history.md).",
+        "Agent" | "AskCollaborator" => "[Helpers and collaborators](../helpers.md).",
         "Remember" | "MemoryRecall" | "MemoryJournal" => "[Memory](../memory.md).",
         _ => "[Configuration](../configuration.md).",
     }
@@ -141,6 +142,8 @@ macro_rules! pages {
 
 fn pages() -> Vec<Page> {
     pages! {
+        AgentTool, "agent.rs";
+        AskCollaboratorTool, "ask_collaborator.rs";
         BashTool, "bash.rs";
         EditTool, "edit.rs";
         ExecTool, "exec.rs";

@@ -13,6 +13,7 @@ mod story {
     mod commands;
     mod config;
     mod hard_luck;
+    mod helpers;
     mod history;
     mod history_edges;
     mod hosts;

@@ -4,6 +4,7 @@ use super::{Agent, CALL_DEADLINE, Home, Inner};
 use crate::clock::SystemClock;
 use crate::desks::Desks;
 use crate::digest::{digest, variables};
+use crate::helpers::HelperOffice;
 use crate::memory::{AgentMemory, MemoryParts};
 use crate::parts::governance::Governance;
 use crate::parts::models;
@@ -29,7 +30,7 @@ use host_redact::Redactor;
 use host_run::SessionHub;
 use host_sandbox::Sandbox;
 use host_surface::{Offer, ToolSource};
-use host_tools::{Builtin, BuiltinPorts, CommandSettings, ReadSkill};
+use host_tools::{Builtin, BuiltinPorts, Collaborators, CommandSettings, ReadSkill};
 use host_vocab::Diagnostic;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -46,11 +47,19 @@ pub struct OpenOptions {
     pub generation: u64,
     /// Whether a supervisor brings it back.
     pub supervised: bool,
+    /// Whom its runs can ask; a program composes them (TOO-6).
+    pub collaborators: Collaborators,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        OpenOptions { needs_model: true, fresh_definitions: false, generation: 0, supervised: false }
+        OpenOptions {
+            needs_model: true,
+            fresh_definitions: false,
+            generation: 0,
+            supervised: false,
+            collaborators: Collaborators::default(),
+        }
     }
 }
 
@@ -148,6 +157,9 @@ impl Agent {
         let (chain, note) = made.unwrap_or_default();
         let incarnation = store.incarnation.id().to_owned();
         let engine = models::engine(chain, &spec, Arc::clone(&hub), incarnation.clone());
+        let maker = options.needs_model.then(|| models::Maker::new(&spec, &env, &http, &desks));
+        let helpers = HelperOffice::of(&spec, &governance.known, maker.as_ref(), engine.as_ref(), &texts)
+            .map_err(OpenError)?;
         let line = governance.describe(&spec).line;
         let inner = Inner {
             name: spec.agent.name.clone().unwrap_or_else(|| folder_name(&spec)),
@@ -164,6 +176,8 @@ impl Agent {
             incarnation,
             texts,
             desks,
+            helpers,
+            collaborators: options.collaborators.clone(),
             questions,
             loans: Some(loans),
             model: note,

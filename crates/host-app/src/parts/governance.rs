@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 /// What decides which tools exist, and which calls may run.
 pub(crate) struct Governance {
+    /// The names that a list may hold beside the catalogue.
+    pub(crate) known: KnownNames,
     pub(crate) policy: ToolPolicy,
     pub(crate) approvals: ApprovalRules,
 }
@@ -26,7 +28,9 @@ impl Governance {
         let policy = policy(spec, known.clone()).map_err(|found| faults.extend(found)).ok();
         let approvals = approvals(spec, &known).map_err(|found| faults.extend(found)).ok();
         match (policy, approvals) {
-            (Some(policy), Some(approvals)) if faults.is_empty() => Ok(Governance { policy, approvals }),
+            (Some(policy), Some(approvals)) if faults.is_empty() => {
+                Ok(Governance { known, policy, approvals })
+            }
             _ => Err(faults),
         }
     }

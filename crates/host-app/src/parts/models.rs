@@ -422,7 +422,8 @@ fn calling(calling: SpecCalling) -> ToolCalling {
     }
 }
 
-fn effort(effort: SpecEffort) -> Effort {
+/// The level of a setting.
+pub(crate) fn effort(effort: SpecEffort) -> Effort {
     match effort {
         SpecEffort::None => Effort::None,
         SpecEffort::Minimal => Effort::Minimal,

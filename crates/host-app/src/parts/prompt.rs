@@ -62,6 +62,17 @@ impl Texts {
         }
     }
 
+    /// The system prompt's parts for a helper: its own instructions, the usual guardrails, and of the skills the
+    /// index alone (13.10).
+    pub(crate) fn for_helper(&self, instructions: &str, turn: &Turn, can_read_skills: bool) -> PromptParts {
+        let parts = self.parts(turn, can_read_skills);
+        let skills = match parts.skills {
+            Skills::Full(_) => Skills::None,
+            index => index,
+        };
+        PromptParts { soul: None, identity: Some(instructions.to_owned()), skills, ..parts }
+    }
+
     /// The system prompt's parts for a turn. They depend on nothing that changes within a session.
     pub(crate) fn parts(&self, turn: &Turn, can_read_skills: bool) -> PromptParts {
         let skills = match self.disclosure {

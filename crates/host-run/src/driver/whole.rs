@@ -93,7 +93,11 @@ async fn in_place(
 ) -> RunOutcome {
     let facts = RunFacts {
         run,
-        conversation: parts.hub.exact(&input.turn),
+        conversation: if input.nested {
+            input.turn.conversation.clone()
+        } else {
+            parts.hub.exact(&input.turn)
+        },
         channel: input.turn.channel.clone(),
         trigger: input.turn.trigger,
         isolated: input.nested || isolated(parts, &input.turn),
