@@ -116,10 +116,11 @@ impl Exchange {
     }
 
     async fn open(&mut self, request: HttpRequest) -> Result<(), ModelError> {
+        let is_keyed = failure::is_keyed(&request.headers);
         let response = self.http.send(request).await.map_err(|error| failure::of_http(&error))?;
         self.request_id = failure::request_id(&response.headers);
         if !response.status.is_success() {
-            return Err(refusal(response, self.link.now_ms()).await);
+            return Err(refusal(response, is_keyed, self.link.now_ms()).await);
         }
         let media =
             response.headers.get(http::header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or("");
@@ -217,11 +218,12 @@ impl Exchange {
     }
 }
 
-/// Reads a refused request's body and says what it means.
-pub(crate) async fn refusal(response: HttpResponse, now_ms: i64) -> ModelError {
+/// Reads a refused request's body and says what it means; `is_keyed` = a key went with the request.
+pub(crate) async fn refusal(response: HttpResponse, is_keyed: bool, now_ms: i64) -> ModelError {
     let (status, headers) = (response.status, response.headers.clone());
     let body =
         response.read_bounded(ERROR_BYTES_MAX).map(|read| read.map(|body| body.bytes).unwrap_or_default());
     let body = tokio::time::timeout(ERROR_BODY_TIMEOUT, body).await.unwrap_or_default();
-    failure::of_status(status, &headers, &body, now_ms)
+    let error = failure::of_status(status, &headers, &body, now_ms);
+    if is_keyed { error } else { failure::without_key(error) }
 }

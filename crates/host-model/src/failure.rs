@@ -79,9 +79,25 @@ pub(crate) fn of_object(object: &Value) -> ModelError {
     error
 }
 
+/// Whether a request carries a key in one of the headers that providers know.
+pub(crate) fn is_keyed(headers: &HeaderMap) -> bool {
+    ["authorization", "x-api-key", "x-goog-api-key", "api-key"].iter().any(|name| headers.contains_key(*name))
+}
+
+/// What to do where a provider wants a key and none was sent.
+pub(crate) fn without_key(mut error: ModelError) -> ModelError {
+    if error.kind == FailureKind::ProviderAuth {
+        error.message = error.message.replace(
+            CHECK_KEY,
+            "; no key was sent: name the variable that holds it in the provider's apiKeyEnv",
+        );
+    }
+    error
+}
+
 fn sentence(status: StatusCode, said: &Said, kind: FailureKind) -> String {
     let hint = match kind {
-        FailureKind::ProviderAuth => "; check the key and its rights",
+        FailureKind::ProviderAuth => CHECK_KEY,
         FailureKind::ModelNotFound => "; check the model's name",
         FailureKind::ProviderUnavailable => "; check the base URL",
         FailureKind::UsageLimit => "; the account's allowance is used up",
@@ -90,6 +106,9 @@ fn sentence(status: StatusCode, said: &Said, kind: FailureKind) -> String {
     let message = if said.message.is_empty() { "no message" } else { &said.message };
     format!("HTTP {}: {message}{hint}", status.as_u16())
 }
+
+/// The way out where a key was refused.
+const CHECK_KEY: &str = "; check the key and its rights";
 
 fn kind(status: Option<u16>, said: &Said, waits: bool) -> FailureKind {
     by_code(said, waits).or_else(|| by_message(status, said)).unwrap_or_else(|| by_status(status, said))

@@ -9,14 +9,15 @@ use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
+use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The helper's program, as `build.rs` made it.
-const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/helper"));
+/// The helper's program, as `build.rs` made and packed it.
+const PACKED_PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/helper.deflate"));
 /// The most descriptors that one order may come with: the kernel takes so many at once.
 pub(crate) const DESCRIPTORS_MAX: usize = 253;
 
@@ -47,10 +48,9 @@ pub(crate) fn program() -> io::Result<BorrowedFd<'static>> {
         Err(Errno::INVAL) => rustix::fs::memfd_create(name, flags)?,
         other => other?,
     };
-    let mut rest = PROGRAM;
-    while !rest.is_empty() {
-        rest = &rest[rustix::io::write(&file, rest)?..];
-    }
+    let mut file = File::from(file);
+    io::copy(&mut flate2::read::DeflateDecoder::new(PACKED_PROGRAM), &mut file)?;
+    let file = OwnedFd::from(file);
     rustix::fs::fcntl_add_seals(
         &file,
         SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL,

@@ -265,6 +265,18 @@ async fn explain_names_every_tool_and_its_gatekeeper() {
     assert_eq!(rows[1]["offered"], json!(true));
 }
 
+// TOO-8: what a server that is down would offer isn't known; a call of it gets the server's cause.
+#[tokio::test]
+async fn a_tool_of_a_server_that_is_down_is_refused_with_the_cause() {
+    let down = Offer::withheld("mcp__metrics__*", WithheldBy::Source, "the server ended with exit code 3");
+    let offers = vec![Offer::ready(Count::default()), down];
+    let it = TestSurface::seal(offers, ToolPolicy::allow_all(), ApprovalRules::default()).await;
+    let settled = it.call("mcp__metrics__put", json!({})).await;
+    assert_eq!(settled.code.as_str(), "tool_denied");
+    assert!(settled.text().contains("exit code 3"), "{}", settled.text());
+    assert_eq!(it.call("mcp__metricsput", json!({})).await.code.as_str(), "unknown_tool");
+}
+
 // POL-15
 #[tokio::test]
 async fn a_child_surface_is_never_wider_than_its_parent() {

@@ -163,9 +163,10 @@ impl Inner {
         });
         let mut out = post(link, &body)?;
         out.head_timeout = PROBE_TIMEOUT.max(link.head_timeout);
+        let is_keyed = failure::is_keyed(&out.headers);
         let response = self.native.http.send(out).await.map_err(|error| failure::of_http(&error))?;
         if !response.status.is_success() {
-            let error = refusal(response, link.now_ms()).await;
+            let error = refusal(response, is_keyed, link.now_ms()).await;
             return if refuses_tools(&error) { Ok(false) } else { Err(error) };
         }
         let body = response.read_bounded(1 << 20).await.map_err(|error| failure::of_http(&error))?;

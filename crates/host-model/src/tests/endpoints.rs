@@ -186,3 +186,17 @@ async fn a_person_plays_the_model() {
     more.messages.push(Message::User { content: vec![] });
     assert!(told(&play(&model, more).await).starts_with("text: Hello"));
 }
+
+// A key that was never sent is not the key to check.
+#[tokio::test]
+async fn a_refusal_without_a_key_says_so() {
+    let refusal = || Play::json(401, &json!({"error": {"message": "Unauthorized"}}));
+    let fake = Fake::start([refusal(), refusal()]).await;
+    let keyed = settings(ProviderKind::OpenaiCompatible, "own", "m", &fake.url);
+    let bare = ProviderSettings { api_key: None, ..keyed.clone() };
+    for (settings, hint) in [(keyed, "check the key"), (bare, "no key was sent")] {
+        let events = play(&model(settings), ask("hi")).await;
+        let error = events.iter().find_map(|it| it.as_ref().err()).unwrap();
+        assert!(error.message.contains(hint), "{}", error.message);
+    }
+}

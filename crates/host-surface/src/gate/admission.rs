@@ -30,7 +30,9 @@ fn look_up<'a>(surface: &'a Surface, name: &str) -> Result<&'a Sealed, Refused> 
         return Ok(sealed);
     }
     let shown = text::one_line(name, 80);
-    if let Some((_, withheld)) = surface.withheld.iter().find(|(_, it)| it.name == name) {
+    // A server that is down has one row for all of its tools: `mcp__server__*`.
+    let covers = |row: &str| row == name || row.strip_suffix('*').is_some_and(|all| name.starts_with(all));
+    if let Some((_, withheld)) = surface.withheld.iter().find(|(_, it)| covers(&it.name)) {
         let by = match withheld.by {
             WithheldBy::Policy => "policy",
             other => other.as_str(),

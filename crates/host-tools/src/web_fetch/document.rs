@@ -65,6 +65,13 @@ pub(super) fn read(fetched: &Fetched, format: Format) -> Result<Document, Docume
         bytes: fetched.body.len(),
         redirects: fetched.redirects,
     };
+    // The client takes the header away from a body that it decoded; this one came in a form nobody asked for.
+    if let Some(coding) = fetched.headers.get(http::header::CONTENT_ENCODING).filter(|it| *it != "identity")
+        && !is_error
+    {
+        let coding = host_vocab::text::one_line(&String::from_utf8_lossy(coding.as_bytes()), 40);
+        return Err(DocumentError::Unsupported(format!("a body in the content encoding {coding:?}")));
+    }
     if matches!(kind, Kind::Binary) || (kind == Kind::Pdf && format == Format::Raw) {
         it.gate = gate(fetched.status, &fetched.headers, "", 0);
         // Of an answer that is an error anyway, the body matters least.

@@ -195,6 +195,20 @@ async fn a_body_over_the_bound_is_not_read_on() {
     assert_eq!(site.count(), 3, "a body that is too large is not asked for again");
 }
 
+// TOO-4: a coding that was not asked for is said, not shown as text.
+#[tokio::test]
+async fn a_foreign_content_encoding_is_named() {
+    let site = Site::new(|_, _| {
+        let mut response = reply(200, "text/plain", vec![0x8b, 0x02, 0x80, b'h', b'e', b'l', b'l', b'o', 0x03]);
+        response.headers_mut().insert("content-encoding", "br".parse().unwrap());
+        response
+    })
+    .await;
+    let settled = fetch(json!({"url": site.url("/page")})).await;
+    assert_eq!(settled.code.as_str(), "unsupported_content_type", "{}", settled.text());
+    assert!(settled.text().contains("\"br\""), "{}", settled.text());
+}
+
 // TOO-4
 #[tokio::test]
 async fn slow_bodies_end_with_the_request_and_the_call() {
