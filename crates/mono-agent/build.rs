@@ -1,5 +1,6 @@
 //! Link options for the small release binary: the table of relocations packed (1 MB), functions that came out alike
 //! kept once. Only where the toolchain's own linker, LLD, is used; elsewhere the binary is somewhat larger.
+#![allow(clippy::disallowed_methods, reason = "a build script learns from the environment what cargo builds")]
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -199,7 +199,8 @@ async fn a_body_over_the_bound_is_not_read_on() {
 #[tokio::test]
 async fn a_foreign_content_encoding_is_named() {
     let site = Site::new(|_, _| {
-        let mut response = reply(200, "text/plain", vec![0x8b, 0x02, 0x80, b'h', b'e', b'l', b'l', b'o', 0x03]);
+        let mut response =
+            reply(200, "text/plain", vec![0x8b, 0x02, 0x80, b'h', b'e', b'l', b'l', b'o', 0x03]);
         response.headers_mut().insert("content-encoding", "br".parse().unwrap());
         response
     })
