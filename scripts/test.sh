@@ -18,6 +18,8 @@ need_venv "$root/target/embedding-venv" scripts/embedding-requirements.txt --no-
 WORDLLAMA_DIR=$(echo "$root"/target/embedding-venv/lib/python3*/site-packages/wordllama)
 export WORDLLAMA_DIR
 
+scripts/web.sh
+
 say "formatting"
 cargo fmt --all -- --check
 say "lints"
@@ -27,6 +29,7 @@ source scripts/model.sh
 start_model
 export HOST_MODEL_TEST_ENDPOINT=$MODEL_ENDPOINT
 cargo test --workspace --no-fail-fast
+scripts/web-test.sh
 say "MCP conformance of the client"
 scripts/conformance.sh
 say "the demo answers"

@@ -17,6 +17,9 @@ export default defineConfig({
     proxy: { "/api": { target: server, changeOrigin: true, headers: { origin: server } } },
   },
   test: {
+    // Each file of the browser's tests has a Chromium of its own.
+    minWorkers: 1,
+    maxWorkers: 2,
     projects: [
       { extends: true, test: { name: "unit", include: ["test/unit/**/*.test.{ts,tsx}"] } },
       {
@@ -26,8 +29,6 @@ export default defineConfig({
           include: ["test/browser/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          poolOptions: { forks: { singleFork: true } },
-          pool: "forks",
         },
       },
     ],

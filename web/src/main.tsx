@@ -16,6 +16,7 @@ import { Bones, Failed } from "./ui/pieces";
 import { Announcer, Login, More, Rail } from "./ui/shell";
 import { room } from "./ui/media";
 import { lazy } from "./ui/lazy";
+import { Guard } from "./ui/guard";
 
 const Runs = lazy(() => import("./screens/runs").then((it) => it.Runs));
 const Tools = lazy(() => import("./screens/tools").then((it) => it.Tools));
@@ -84,9 +85,9 @@ function App(): VNode {
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to content</a>
-      <div class={`app ${room.value}`}>
+      <div class={`app room-${room.value}`}>
         <Rail />
-        <Screen />
+        <Guard key={here.screen}><Screen /></Guard>
       </div>
       {summons === "palette" && <Palette />}
       {summons === "keys" && <KeyList />}

@@ -21,6 +21,7 @@ export type RunState = { status: "running" | "waiting" | "succeeded" | "failed" 
   startedAt: string; endedAt?: string; activity?: { toolCallCount: number; phase: string; cumulativeUsd?: number } };
 
 export type Message = User | Answer;
+// `threadId` of a message is filled in by the page where the answer lacks it.
 export type User = { id: string; threadId: string; role: "user"; seq: number; createdAt: string; text: string; steered: boolean;
   quote?: { messageId: string; text: string }; attachments: Upload[] };
 export type Answer = { id: string; threadId: string; role: "assistant"; seq: number; createdAt: string; settledAt?: string;

@@ -5,6 +5,7 @@ import { useRef, useState } from "preact/hooks";
 import { alarm } from "../state/say";
 import { plain } from "../text/words";
 import { MarkIcon } from "../ui/icons";
+import { scrolls } from "./dock";
 import type { FormProps } from "./dock";
 
 type Given = { selected: string[]; other: string; otherOn: boolean };
@@ -39,51 +40,53 @@ export function AskUserForm({ ask, off, answer, titleId }: FormProps<"askUser">)
     void answer({ answers: answersOf(given) });
   };
   return (
-    <form class="ask-body" ref={form} aria-labelledby={titleId} onSubmit={send} noValidate>
-      {ask.message && <p dir="auto">{plain(ask.message)}</p>}
-      {ask.questions.map((question, at) => {
-        const it = given[at]!;
-        const kind = question.multiSelect ? "checkbox" : "radio";
-        const name = `${ask.id}-${at}`;
-        const bad = wrong.includes(at);
-        const pick = (label: string, on: boolean) => {
-          if (!question.multiSelect) return set(at, { ...it, selected: [label], otherOn: false });
-          set(at, { ...it, selected: on ? [...it.selected, label] : it.selected.filter((other) => other !== label) });
-        };
-        return (
-          <fieldset key={name} aria-describedby={bad ? `${name}-e` : undefined}>
-            <legend dir="auto">{plain(question.question)}{question.multiSelect && " Choose any."}</legend>
-            {question.options.map((option) => (
-              <label class="opt" key={option.label}>
+    <form ref={form} aria-labelledby={titleId} onSubmit={send} noValidate>
+      <div class="ask-body" {...scrolls("Questions")}>
+        {ask.message && <p dir="auto">{plain(ask.message)}</p>}
+        {ask.questions.map((question, at) => {
+          const it = given[at]!;
+          const kind = question.multiSelect ? "checkbox" : "radio";
+          const name = `${ask.id}-${at}`;
+          const bad = wrong.includes(at);
+          const pick = (label: string, on: boolean) => {
+            if (!question.multiSelect) return set(at, { ...it, selected: [label], otherOn: false });
+            set(at, { ...it, selected: on ? [...it.selected, label] : it.selected.filter((other) => other !== label) });
+          };
+          return (
+            <fieldset key={name} aria-describedby={bad ? `${name}-e` : undefined}>
+              <legend dir="auto">{plain(question.question)}{question.multiSelect && " Choose any."}</legend>
+              {question.options.map((option) => (
+                <label class="opt" key={option.label}>
+                  <input
+                    type={kind} name={name} checked={it.selected.includes(option.label)}
+                    aria-invalid={bad || undefined} onChange={(event) => pick(option.label, event.currentTarget.checked)}
+                  />
+                  <bdi>{plain(option.label)}</bdi>
+                  {option.description && <span dir="auto">{plain(option.description)}</span>}
+                </label>
+              ))}
+              <div class="opt">
                 <input
-                  type={kind} name={name} checked={it.selected.includes(option.label)}
-                  aria-invalid={bad || undefined} onChange={(event) => pick(option.label, event.currentTarget.checked)}
+                  type={kind} name={name} id={`${name}-o`} checked={it.otherOn} aria-invalid={bad || undefined}
+                  onChange={(event) => set(at, { ...it, otherOn: event.currentTarget.checked, selected: question.multiSelect ? it.selected : [] })}
                 />
-                <bdi>{plain(option.label)}</bdi>
-                {option.description && <span dir="auto">{plain(option.description)}</span>}
-              </label>
-            ))}
-            <div class="opt">
-              <input
-                type={kind} name={name} id={`${name}-o`} checked={it.otherOn} aria-invalid={bad || undefined}
-                onChange={(event) => set(at, { ...it, otherOn: event.currentTarget.checked, selected: question.multiSelect ? it.selected : [] })}
-              />
-              <label for={`${name}-o`}>Something else</label>
-              <span>
-                <input
-                  class="text" aria-label={`Your own answer to: ${plain(question.question)}`} placeholder="Your own answer" value={it.other} maxLength={2000}
-                  onInput={(event) => {
-                    const other = event.currentTarget.value;
-                    set(at, { other, otherOn: other !== "" || it.otherOn, selected: question.multiSelect || other === "" ? it.selected : [] });
-                  }}
-                />
-              </span>
-            </div>
-            {bad && <p class="error" id={`${name}-e`}><MarkIcon mark="failed" />Choose an answer, or write your own.</p>}
-          </fieldset>
-        );
-      })}
-      <div class="acts">
+                <label for={`${name}-o`}>Something else</label>
+                <span>
+                  <input
+                    class="text" aria-label={`Your own answer to: ${plain(question.question)}`} placeholder="Your own answer" value={it.other} maxLength={2000}
+                    onInput={(event) => {
+                      const other = event.currentTarget.value;
+                      set(at, { other, otherOn: other !== "" || it.otherOn, selected: question.multiSelect || other === "" ? it.selected : [] });
+                    }}
+                  />
+                </span>
+              </div>
+              {bad && <p class="error" id={`${name}-e`}><MarkIcon mark="failed" />Choose an answer, or write your own.</p>}
+            </fieldset>
+          );
+        })}
+      </div>
+      <div class="acts ask-acts">
         <button type="submit" class="btn primary" disabled={off}>Send answers</button>
         <span class="sp" />
         <button type="button" class="btn quiet" disabled={off} onClick={() => void answer({ declined: true })}>Don’t answer</button>

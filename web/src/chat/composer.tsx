@@ -50,8 +50,13 @@ export function Composer({ agent, draftKey, talk, row, running, send, fresh }: C
 
   useEffect(() => setText(draftOf(draftKey)), [draftKey]);
   useEffect(() => {
-    const timer = setTimeout(() => keepDraft(draftKey, text), 300);
-    return () => clearTimeout(timer);
+    const keep = () => keepDraft(draftKey, text);
+    const timer = setTimeout(keep, 300);
+    addEventListener("pagehide", keep);
+    return () => {
+      clearTimeout(timer);
+      removeEventListener("pagehide", keep);
+    };
   }, [draftKey, text]);
   useEffect(() => {
     if (!running) setStopping(false);
@@ -82,7 +87,11 @@ export function Composer({ agent, draftKey, talk, row, running, send, fresh }: C
       say("Sent");
     } catch (error) {
       const failed = error as ApiError;
-      setText((now) => (now ? `${sent}\n${now}` : sent));
+      setText((now) => {
+        const all = now ? `${sent}\n${now}` : sent;
+        keepDraft(draftKey, all);
+        return all;
+      });
       const line = failed.code === "unreachable" ? "Not sent: the console does not answer. Your text is still here." : `Not sent: ${plain(failed.message)}`;
       setFault([line]);
       alarm(line);
@@ -212,8 +221,11 @@ function FollowUpRow({ it, talk }: { it: FollowUp; talk: Conversation }): VNode 
       <span class="cut"><bdi>“{oneLine(it.text)}”</bdi></span>
       <span class={unsure ? "follow-state unknown" : "follow-state"}>· {FOLLOW_WORDS[it.state]}</span>
       {(it.state === "pending" || it.state === "queued") && (
-        <button type="button" class="btn quiet" onClick={() => void talk.cancelFollowUp(it.id).catch((error: ApiError) => alarm(plain(error.message)))}>
-          Cancel<span class="sr">: {oneLine(it.text)}</span>
+        <button
+          type="button" class="btn quiet" aria-label={`Cancel: ${oneLine(it.text)}`}
+          onClick={() => void talk.cancelFollowUp(it.id).catch((error: ApiError) => alarm(plain(error.message)))}
+        >
+          Cancel
         </button>
       )}
     </div>

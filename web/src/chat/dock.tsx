@@ -114,6 +114,9 @@ function Left({ ask }: { ask: Ask }): VNode | null {
   return <span class="left num" aria-hidden="true">{words}</span>;
 }
 
+/** A body that may be longer than there is room for; the buttons below it always stay. */
+export const scrolls = (label: string) => ({ tabIndex: 0, role: "region" as const, "aria-label": label });
+
 const LONG = 6;
 
 function Approval({ ask, off, answer, titleId }: FormProps<"approval">): VNode {
@@ -122,25 +125,27 @@ function Approval({ ask, off, answer, titleId }: FormProps<"approval">): VNode {
   const [reason, setReason] = useState("");
   const described = `${titleId} ${why}`;
   return (
-    <div class="ask-body">
-      <Arguments value={ask.arguments} />
-      <p class="why" id={why}>
-        Rule <code>{oneLine(ask.rule)}</code> matched.{" "}
-        {ask.always !== null && <>Always adds <code>{oneLine(ask.always)}</code>.</>}
-      </p>
-      {denying && (
-        <label class="stack">
-          Why not? The agent reads it.
-          <input class="text" value={reason} maxLength={400} data-reason onInput={(event) => setReason(event.currentTarget.value)} ref={(it) => it?.focus()} />
-        </label>
-      )}
-      <div class="acts">
+    <>
+      <div class="ask-body" {...scrolls("What it would do")}>
+        <Arguments value={ask.arguments} />
+        <p class="why" id={why}>
+          Rule <code>{oneLine(ask.rule)}</code> matched.{" "}
+          {ask.always !== null && <>Always adds <code>{oneLine(ask.always)}</code>.</>}
+        </p>
+        {denying && (
+          <label class="stack">
+            Why not? The agent reads it.
+            <input class="text" value={reason} maxLength={400} data-reason onInput={(event) => setReason(event.currentTarget.value)} ref={(it) => it?.focus()} />
+          </label>
+        )}
+      </div>
+      <div class="acts ask-acts">
         <button type="button" class="btn primary" aria-describedby={described} disabled={off} onClick={() => void answer({ decision: "once" })}>Allow once</button>
         {ask.always !== null && (
           <button type="button" class="btn" aria-describedby={described} disabled={off} onClick={() => void answer({ decision: "always" })}>Always allow</button>
         )}
         <span class="sp" />
-        {!denying && <button type="button" class="btn quiet" disabled={off} onClick={() => setDenying(true)}>Deny with a reason</button>}
+        {!denying && <button type="button" class="btn quiet reason" disabled={off} onClick={() => setDenying(true)}>Deny with a reason</button>}
         <button
           type="button" class="btn" aria-describedby={described} disabled={off}
           onClick={() => void answer({ decision: "deny", ...(reason.trim() ? { reason: reason.trim() } : {}) })}
@@ -148,7 +153,7 @@ function Approval({ ask, off, answer, titleId }: FormProps<"approval">): VNode {
           Deny
         </button>
       </div>
-    </div>
+    </>
   );
 }
 

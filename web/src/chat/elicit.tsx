@@ -5,6 +5,7 @@ import { useRef, useState } from "preact/hooks";
 import { safeHref } from "../text/markdown";
 import { oneLine, plain } from "../text/words";
 import { MarkIcon } from "../ui/icons";
+import { scrolls } from "./dock";
 import type { FormProps } from "./dock";
 
 /** One field of a server's form. */
@@ -93,18 +94,20 @@ export function ElicitForm({ ask, off, answer, titleId }: FormProps<"elicit">): 
   };
   const cant = fields === null || (ask.visit !== null && !href);
   return (
-    <form class="ask-body" ref={form} aria-labelledby={titleId} onSubmit={send} noValidate>
-      <p dir="auto">{plain(ask.message)}</p>
-      {href && (
-        <p class="why">
-          It leads to <b>{new URL(href).host}</b>. <a href={href} target="_blank" rel="noopener noreferrer">Open the page</a>, then come back and continue.
-        </p>
-      )}
-      {cant && <p class="error"><MarkIcon mark="failed" />This question can’t be shown here. Decline it, or stop the turn.</p>}
-      {(fields ?? []).map((field) => <FieldRow key={field.name} field={field} />)}
-      {wrong && <p class="error" role="alert"><MarkIcon mark="failed" />{wrong}</p>}
-      <p class="why">The answer goes to the server <code>{oneLine(ask.server)}</code>. Give it no password or key.</p>
-      <div class="acts">
+    <form ref={form} aria-labelledby={titleId} onSubmit={send} noValidate>
+      <div class="ask-body" {...scrolls("Questions")}>
+        <p dir="auto">{plain(ask.message)}</p>
+        {href && (
+          <p class="why">
+            It leads to <b>{new URL(href).host}</b>. <a href={href} target="_blank" rel="noopener noreferrer">Open the page</a>, then come back and continue.
+          </p>
+        )}
+        {cant && <p class="error"><MarkIcon mark="failed" />This question can’t be shown here. Decline it, or stop the turn.</p>}
+        {(fields ?? []).map((field) => <FieldRow key={field.name} field={field} />)}
+        {wrong && <p class="error" role="alert"><MarkIcon mark="failed" />{wrong}</p>}
+        <p class="why">The answer goes to the server <code>{oneLine(ask.server)}</code>. Give it no password or key.</p>
+      </div>
+      <div class="acts ask-acts">
         {!cant && <button type="submit" class="btn primary" disabled={off}>{href ? "Continue" : "Send answers"}</button>}
         <span class="sp" />
         <button type="button" class="btn quiet" disabled={off} onClick={() => void answer({ action: "decline" })}>Don’t answer</button>

@@ -37,16 +37,17 @@ export function Transcript({ talk, agent, reply }: { talk: Conversation; agent: 
   const follows = useRef(true);
   const kept = useRef<{ first: string; height: number } | null>(null);
   const phone = room.value === "phone";
-  const scroller = () => (phone ? document.scrollingElement! : pane.current!);
+  const scroller = () => (phone ? document.scrollingElement : pane.current);
   const toEnd = () => {
     const it = scroller();
-    it.scrollTop = it.scrollHeight;
+    if (it) it.scrollTop = it.scrollHeight;
   };
 
   useEffect(() => {
     const target: EventTarget = phone ? document : pane.current!;
     const moved = () => {
       const it = scroller();
+      if (!it) return;
       const near = it.scrollHeight - it.scrollTop - it.clientHeight < NEAR_END;
       follows.current = near;
       setAtEnd(near);
@@ -68,13 +69,13 @@ export function Transcript({ talk, agent, reply }: { talk: Conversation; agent: 
     const found = wanted && document.getElementById(`m-${wanted}`);
     const left = positions.get(talk.id);
     if (found) found.scrollIntoView({ block: "start" });
-    else if (left != null) scroller().scrollTop = left;
+    else if (left != null) scroller()!.scrollTop = left;
     else toEnd();
   }, [talk, ready]);
   useLayoutEffect(() => {
     const before = kept.current;
-    if (before && messages[0]?.id !== before.first) {
-      const it = scroller();
+    const it = scroller();
+    if (it && before && messages[0]?.id !== before.first) {
       it.scrollTop += it.scrollHeight - before.height;
       kept.current = null;
     } else if (follows.current) {
@@ -179,7 +180,7 @@ const Answered = memo(
     const other = message.model && message.chosenModel && message.model !== message.chosenModel;
     return (
       <li class="turn" id={`m-${message.id}`} tabIndex={-1}>
-        <span class="sr">{agent}: </span>
+        <h2 class="sr">{agent}: </h2>
         <Activity answer={message} agent={agent} />
         <AnswerText text={message.text} growing={running && message.status === "running"} />
         {!running && <Ended message={message} agent={agent} />}

@@ -46,7 +46,7 @@ export function Audit(): VNode {
   const chain = useLoad(base, () => get<Verdict>(`${base}/verify`), false);
   const loaded = useLoad(base ? `${base} ${tool} ${cursors.length}` : null, async () => {
     const pages = await Promise.all([null, ...cursors].map((cursor) => get<Page>(base!, { tool, cursor, limit: 50 })));
-    return { decisions: pages.flatMap((page) => page.decisions), nextCursor: pages.at(-1)!.nextCursor };
+    return { decisions: pages.flatMap((page) => page.decisions ?? []), nextCursor: pages.at(-1)!.nextCursor };
   });
   const main = (
     <>
@@ -55,7 +55,7 @@ export function Audit(): VNode {
       <div class="scroll" tabIndex={0} role="region" aria-label="Decisions">
         <div class="page narrow">
           {chain.data && <Chain verdict={chain.data} />}
-          {chain.error && chain.error.code !== "not_supported" && <Failed error={chain.error} again={chain.again} what="The chain can't be checked." />}
+          {chain.error && chain.error.status !== 501 && chain.error.status !== 404 && <Failed error={chain.error} again={chain.again} what="The chain can't be checked." />}
           <div class="page-top">
             <label class="field"><span class="sr">Tool</span><input type="search" data-search placeholder="One tool, by its full name" value={tool} spellcheck={false} onInput={(event) => { setTool(event.currentTarget.value.trim()); setCursors([]); }} /></label>
           </div>

@@ -58,7 +58,7 @@ export function ConversationList(): VNode {
         </div>
         <Search value={query} set={setQuery} label="Search" hint={!phone} />
       </div>
-      <Scroll label={archived ? "Archived conversations" : "Conversations"}>
+      <Scroll label={archived ? "List of archived conversations" : "List of conversations"}>
         {searching ? <Results query={query.trim()} /> : <Rows archived={archived} />}
         {!searching && it && (
           <button type="button" class="btn quiet shelf" onClick={() => setArchived(!archived)}>
@@ -81,7 +81,7 @@ function Rows({ archived }: { archived: boolean }): VNode {
     seen.observe(more.current);
     return () => seen.disconnect();
   }, [shelf?.nextCursor]);
-  if (!it) return <Empty icon="chats" title="No agent is known"><p>Start one with <code>mono-agent start</code> in its folder.</p></Empty>;
+  if (!it) return <div class="pad"><Empty icon="chats" title="No agent is known"><p>Start one with <code>mono-agent start</code> in its folder.</p></Empty></div>;
   const working = archived ? [] : (active.value?.threads ?? []);
   const busy = new Set(working.map((row) => row.id));
   const rows = (shelf?.ids ?? []).map((id) => threads.value.get(id)).filter((row): row is Thread => Boolean(row) && !busy.has(row!.id));

@@ -53,7 +53,7 @@ export function Memory(): VNode {
       </div>
     </>
   );
-  const none = stats.error?.code === "not_supported";
+  const none = stats.error?.status === 501;
   const main = (
     <>
       <header class="bar">
@@ -150,7 +150,7 @@ function Facts({ facts, agent, source, days = false, again }: { facts: Fact[]; a
             <Marked mark={state === "live" ? "model" : "later"} word={state === "live" ? "Remembered" : state} />
             <span class={state === "live" ? "fact" : "fact gone"} dir="auto">{state === "forgotten" ? "Forgotten" : plain(fact.text)}</span>
             {state === "live" ? (
-              <button type="button" class="btn quiet tiny-b" onClick={() => setAsked(fact)}>Forget<span class="sr">: {plain(fact.text)}</span></button>
+              <button type="button" class="btn quiet tiny-b" aria-label={`Forget: ${oneLine(fact.text)}`} onClick={() => setAsked(fact)}>Forget</button>
             ) : (
               <span class="w">{state === "replaced" ? "Replaced" : "Forgotten"}</span>
             )}
@@ -186,7 +186,7 @@ function Forget({ fact, agent, done }: { fact: Fact; agent: Agent; done: (went: 
   const also = (plan.data?.facts.length ?? 1) - 1;
   return (
     <section class="ask" aria-labelledby={id}>
-      <div class="ask-head"><MarkIcon mark="waiting" /><h3 class="h-ask" id={id}>Forget this fact?</h3></div>
+      <div class="ask-head"><MarkIcon mark="waiting" /><h2 class="h-ask" id={id}>Forget this fact?</h2></div>
       <div class="ask-body">
         <p dir="auto">“{plain(fact.text)}”</p>
         <p class="why">It leaves recall at once and can’t be stored again. A backup is kept.{also > 0 && ` ${count(also, "more fact")} that ${also === 1 ? "says" : "say"} the same ${also === 1 ? "goes" : "go"} with it.`}</p>
@@ -217,7 +217,7 @@ function AddFact({ agent, added }: { agent: Agent; added: () => void }): VNode {
       added();
     } catch (error) {
       const failed = error as ApiError;
-      if (failed.code === "not_supported") setUnsupported(true);
+      if (failed.status === 501) return setUnsupported(true);
       if (failed.code === "secret_refused") setText("");
       setTold({ tone: "bad", line: plain(failed.message) });
     } finally {

@@ -122,7 +122,7 @@ function List(): VNode {
           {FILTERS.map(([name, label]) => <button key={name} type="button" class="chip" aria-pressed={status === name} onClick={() => setStatus(name)}>{label}</button>)}
         </div>
       </div>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Runs">
+      <div class="scroll" tabIndex={0} role="region" aria-label="List of runs">
         {loaded.error && <div class="pad"><Failed error={loaded.error} again={loaded.again} what="The runs can't be read." /></div>}
         {!loaded.data && !loaded.error && <div class="pad"><Bones label="Loading runs" /></div>}
         {loaded.data && runs.length > 0 && <h2 class="group" aria-live="polite">{count(runs.length, "run")}{loaded.data.nextCursor ? " and more" : ""} <span>{searching ? "Best match first" : "Newest first"}</span></h2>}

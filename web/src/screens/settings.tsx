@@ -94,7 +94,7 @@ function Approvals({ agent }: { agent: Agent }): VNode | null {
       say("Removed");
       loaded.again();
     }, (error: ApiError) => alarm(plain(error.message)));
-  if (loaded.error?.code === "not_supported") return null;
+  if (loaded.error?.status === 501) return null;
   const rules = loaded.data?.rules ?? [];
   return (
     <Part title="Always allowed" note={`What you answered with “Always allow” for ${plain(agent.name)}. Each holds from the next turn on until it is removed.`}>
@@ -107,7 +107,7 @@ function Approvals({ agent }: { agent: Agent }): VNode | null {
             <li key={rule.id}>
               <span />
               <code class="wrap-any">{oneLine(rule.rule)}</code>
-              <button type="button" class="btn quiet tiny-b" onClick={() => remove(rule.id)}>Remove<span class="sr"> {oneLine(rule.rule)}</span></button>
+              <button type="button" class="btn quiet tiny-b" aria-label={`Remove ${oneLine(rule.rule)}`} onClick={() => remove(rule.id)}>Remove</button>
               <span class="d">Since {dayOf(rule.addedAt)}{rule.addedBy ? `, by ${oneLine(rule.addedBy)}` : ""} · {rule.lastUsedAt ? `last used ${when(rule.lastUsedAt)}` : "not used yet"}</span>
             </li>
           ))}
@@ -132,7 +132,7 @@ function AgentPart({ agent }: { agent: Agent }): VNode {
   const [query, setQuery] = useState("");
   const [all, setAll] = useState(false);
   const [asking, setAsking] = useState(false);
-  const rows = loaded.data?.settings ?? [];
+  const rows = (Array.isArray(loaded.data) ? (loaded.data as ConfigRow[]) : loaded.data?.settings) ?? [];
   const low = query.trim().toLowerCase();
   const shown = rows.filter((row) => (low ? row.path.toLowerCase().includes(low) : all || row.origin.toLowerCase() !== "default"));
   const restart = (yes: boolean) => {

@@ -9,7 +9,7 @@ import { agent as current } from "../state/store";
 import { count, oneLine, plain, toolName } from "../text/words";
 import type { Mark } from "../text/words";
 import { useLoad } from "../ui/hooks";
-import { Badge, MarkIcon } from "../ui/icons";
+import { Badge, Icon, MarkIcon } from "../ui/icons";
 import { room } from "../ui/media";
 import { ListButton, Panes } from "../ui/panes";
 import { Block, Bones, Copy, Empty, Failed, pretty, Search } from "../ui/pieces";
@@ -58,6 +58,7 @@ export function Tools(): VNode {
       <select value={place} onChange={(event) => go(to(it!.id, "tools", item, event.currentTarget.value === "web" ? undefined : { place: event.currentTarget.value }), true)}>
         {PLACES.map(([name, label]) => <option key={name} value={name}>{label}</option>)}
       </select>
+      <Icon name="down" small />
     </label>
   );
   const facet = (name: string | null, label: string, n: number) => (

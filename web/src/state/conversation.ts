@@ -39,7 +39,7 @@ export class Conversation {
       const got = await get<ThreadDetail>(this.base);
       batch(() => {
         takeThreads([got.thread]);
-        this.messages.value = merged(this.messages.value, got.messages);
+        this.messages.value = merged(this.messages.value, this.mine(got.messages));
         if (this.state.value !== "ready") this.olderCursor.value = got.olderCursor;
         this.setAsks(got.asks);
         this.followUps.value = got.followUps;
@@ -64,7 +64,7 @@ export class Conversation {
       const page = await get<MessagePage>(`${this.base}/messages`, { cursor, limit: 30 });
       batch(() => {
         const known = new Set(this.messages.value.map((message) => message.id));
-        this.messages.value = [...page.messages.filter((message) => !known.has(message.id)), ...this.messages.value];
+        this.messages.value = [...this.mine(page.messages).filter((message) => !known.has(message.id)), ...this.messages.value];
         this.olderCursor.value = page.olderCursor;
       });
     } finally {
@@ -114,7 +114,8 @@ export class Conversation {
   }
 
   /** A message is new, or came as a whole. */
-  changed(message: Message): void {
+  changed(came: Message): void {
+    const message = this.mine([came])[0]!;
     const list = this.messages.value;
     const at = list.findIndex((other) => other.id === message.id);
     if (at < 0) {
@@ -148,6 +149,11 @@ export class Conversation {
     this.asks.value = list;
     asksChanged(this.id, list);
     if (fresh) say(`Needs you: ${askTitle(fresh, "the agent")}`);
+  }
+
+  /** Messages that know where they belong. */
+  private mine(messages: Message[]): Message[] {
+    return messages.map((message) => (message.threadId === this.id ? message : { ...message, threadId: this.id }));
   }
 
   private markSeen(): void {
@@ -211,7 +217,11 @@ export class Conversation {
   }
 }
 
-const byTime = (a: Message, b: Message) => (a.createdAt < b.createdAt ? -1 : a.createdAt > b.createdAt ? 1 : 0);
+function byTime(a: Message, b: Message): number {
+  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;
+  // What was said at the very moment of its answer stands before it.
+  return (a.role === "user" ? 0 : 1) - (b.role === "user" ? 0 : 1);
+}
 
 /** What is known and what came, each message in its newest form; older pages stay. */
 export function merged(known: Message[], came: Message[]): Message[] {

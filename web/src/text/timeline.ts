@@ -33,6 +33,9 @@ export function rowsOf(entries: TimelineEntry[], startedAt: string): Row[] {
   const asked = new Map<string, number>();
   const waited = new Map<string, number>();
   let before = Date.parse(startedAt);
+  // A record in whole seconds is no measure of what took less.
+  const exact = startedAt.includes(".");
+  const between = (from: number, to: number) => (exact ? to - from : null);
   let requests = 0;
   for (const [step, entry] of entries.entries()) {
     const at = Date.parse(entry.at);
@@ -48,7 +51,7 @@ export function rowsOf(entries: TimelineEntry[], startedAt: string): Row[] {
         const note = names.length === 0 ? "answer" : `${ORDINALS[requests] ?? `${requests + 1}th`} request`;
         requests += 1;
         add({
-          kind: "model", mark: "model", name: "Model", note, result: entry.text, from: before, to: at, durationMs: at - before,
+          kind: "model", mark: "model", name: "Model", note, result: entry.text, from: before, to: at, durationMs: between(before, at),
           facts: [["Model", text(entry.model)], ["Asked for", names.join(", ")], ["Finish", text(entry.finish)]],
         });
         break;
@@ -56,7 +59,7 @@ export function rowsOf(entries: TimelineEntry[], startedAt: string): Row[] {
       case "model_failure":
         add({
           kind: "model", mark: "failed", name: "Model", note: text(entry.failureKind).replaceAll("_", " "), result: entry.error, from: before, to: at,
-          durationMs: at - before, facts: [["Model", text(entry.model)], ["Kind", text(entry.failureKind)], ["Then", text(entry.then)]],
+          durationMs: between(before, at), facts: [["Model", text(entry.model)], ["Kind", text(entry.failureKind)], ["Then", text(entry.then)]],
         });
         break;
       case "approval_asked":

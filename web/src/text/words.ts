@@ -181,7 +181,15 @@ export function previewOf(row: Thread): string {
     const phase = oneLine(activity.phase || "Working");
     return activity.toolCallCount > 0 ? `${phase} · ${count(activity.toolCallCount, "call")}` : phase;
   }
-  return oneLine(row.preview);
+  return oneLine(unmarked(row.preview));
+}
+
+/** Markdown without its marks, for a line that shows none. */
+export function unmarked(text: string): string {
+  return text
+    .replace(/^\s{0,3}(?:#{1,6}|>|[-*+]|\d{1,9}[.)])\s+/gm, "")
+    .replace(/!?\[([^\]]*)\]\([^)\s]*\)/g, "$1")
+    .replace(/(\*\*|__|~~|`+)(?=\S)(.+?)(?<=\S)\1/g, "$2");
 }
 
 /** A question as a title, in plain words. */

@@ -49,8 +49,9 @@ export function Panes({ list, listLabel, main, phone, side, closeSide, talk }: P
     if (!closeSide) sheet.value = false;
   }, [screen, item]);
   useEffect(() => {
-    sheet.value = Boolean(closeSide && side && room.peek() !== "wide");
-  }, [side?.title, Boolean(closeSide)]);
+    // What the address names is shown, wherever there is room for it.
+    sheet.value = Boolean(closeSide && side && space !== "wide");
+  }, [side?.title, Boolean(closeSide), space === "wide"]);
 
   const showSide = side && space === "wide" && (closeSide ? true : docked.value);
   const close = () => {

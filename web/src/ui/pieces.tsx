@@ -22,7 +22,7 @@ export function Banner(props: { tone: "warn" | "bad" | "doubt" | "plain"; mark?:
 
 /** What could not be loaded, and a way to try again. */
 export function Failed({ error, again, what }: { error: ApiError; again: () => void; what: string }): VNode {
-  if (error.code === "not_supported") return <Banner tone="plain" mark="later">{plain(error.message)}</Banner>;
+  if (error.status === 501) return <Banner tone="plain" mark="later">{plain(error.message)}</Banner>;
   return (
     <Banner tone="bad" action={<button type="button" class="btn" onClick={again}>Try again</button>}>
       <b>{what}</b> {plain(error.message)}

@@ -36,7 +36,7 @@ class Turn {
     this.world.ops(this.threadId, this.answer.id, ops);
   }
   async text(text) {
-    for (const piece of text.match(/\s*\S+/g) ?? []) {
+    for (const piece of text.match(/\s*\S+(?:\s+$)?/g) ?? []) {
       if (this.stopped) return;
       await wait(this.world.pace);
       this.ops({ op: "append", path: ["text"], value: piece });
