@@ -8,10 +8,11 @@ pub use open::{OpenError, OpenOptions};
 pub use outcome::outcome_json;
 pub(crate) use status::line_of;
 
+use crate::archive::Archive;
 use crate::clock::SystemClock;
 use crate::desks::Desks;
 use crate::helpers::HelperOffice;
-use crate::memory::AgentMemory;
+use crate::memory::{AgentMemory, MemoryOffice};
 use crate::parts::models::ModelNote;
 use crate::parts::prompt::Texts;
 use crate::parts::servers::Servers;
@@ -127,6 +128,8 @@ pub(crate) struct Inner {
     pub(crate) home: Option<Home>,
     pub(crate) started_at: i64,
     pub(crate) active: AtomicU64,
+    /// Where its web console is, once it is served.
+    pub(crate) web: std::sync::OnceLock<String>,
 }
 
 /// What an agent has that lives in a folder, and one that was built by a program may not have.
@@ -135,6 +138,12 @@ pub(crate) struct Home {
     pub(crate) state: StateFolder,
     pub(crate) log: Arc<EventLog>,
     pub(crate) ceiling: Arc<CeilingLog>,
+    /// The log as its owner may look at it.
+    pub(crate) archive: Archive,
+    /// Memory as its owner may look at it.
+    pub(crate) office: MemoryOffice,
+    /// Every setting with its value and where it comes from; secrets as set or unset.
+    pub(crate) shown_settings: serde_json::Value,
     /// Output that was too large for a result.
     pub(crate) kept: Arc<host_files::KeptFolder>,
     /// How far the clock is believed where things are removed by age.
@@ -164,6 +173,17 @@ impl Agent {
     /// Its settings, where it lives in a folder.
     pub fn spec(&self) -> Option<&AgentSpec> {
         self.inner.home.as_ref().map(|home| &home.spec)
+    }
+
+    /// When it was opened, in Unix milliseconds.
+    pub fn started_at(&self) -> i64 {
+        self.inner.started_at
+    }
+
+    /// Notes where its web console is served, for `status`.
+    pub fn serves_web(&self, address: String) {
+        // There is one console for a process; a second note would change nothing.
+        let _first = self.inner.web.set(address);
     }
 
     /// Its state folder, where it has one.

@@ -101,6 +101,17 @@ impl Archive {
         Ok(Some(Archive { log: Arc::new(log), redactor, view, rollover }))
     }
 
+    /// The past of an agent that is open here.
+    pub(crate) fn beside(
+        spec: &AgentSpec,
+        log: &Arc<EventLog>,
+        redactor: &Arc<Redactor>,
+        view: &View,
+    ) -> Archive {
+        let rollover = models::sessions(spec).rollover != Rollover::Off;
+        Archive { log: Arc::clone(log), redactor: Arc::clone(redactor), view: view.clone(), rollover }
+    }
+
     /// How many events the index has not taken in.
     ///
     /// # Errors

@@ -106,6 +106,11 @@ pub fn store(
     }
 }
 
+/// Removes what was stored under a turn's id; what isn't there is no fault.
+pub fn remove(attachments: &Path, turn: &str) {
+    let _gone = std::fs::remove_dir_all(attachments.join(turn_folder(turn)));
+}
+
 fn fill(file: &mut File, content: &mut dyn Read, bytes_max: u64) -> Result<(), AttachmentError> {
     let mut left = bytes_max;
     let mut buffer = vec![0_u8; 64 * 1024];

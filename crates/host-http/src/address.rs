@@ -28,6 +28,11 @@ impl SocketAddress {
         }
     }
 
+    /// The socket at a path that is known already.
+    pub fn at(path: PathBuf) -> Self {
+        SocketAddress { path }
+    }
+
     /// The path itself.
     pub fn path(&self) -> &Path {
         &self.path

@@ -59,9 +59,17 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Frames<R, W> {
     /// Writes one frame.
     ///
     /// # Errors
-    /// See [`FrameError`]; a frame over [`FRAME_BYTES_MAX`] is not written at all.
+    /// See [`FrameError`]; a frame over [`READ_FRAME_BYTES_MAX`] is not written at all.
     pub async fn write<T: Serialize>(&mut self, frame: &T) -> Result<(), FrameError> {
-        let mut line = serde_json::to_vec(frame).map_err(|error| FrameError::Malformed(error.to_string()))?;
+        let line = serde_json::to_vec(frame).map_err(|error| FrameError::Malformed(error.to_string()))?;
+        self.write_line(line).await
+    }
+
+    /// Writes one frame that is JSON already.
+    ///
+    /// # Errors
+    /// See [`FrameError`].
+    pub async fn write_line(&mut self, mut line: Vec<u8>) -> Result<(), FrameError> {
         line.push(b'\n');
         if line.len() > READ_FRAME_BYTES_MAX {
             return Err(FrameError::TooLarge(READ_FRAME_BYTES_MAX));

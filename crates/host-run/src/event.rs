@@ -68,8 +68,26 @@ pub enum RunEvent {
         code: String,
         /// How long it ran.
         duration_ms: u64,
-        /// The beginning of its result, redacted, at most 2,000 characters.
+        /// The beginning of its result, redacted, at most 4,000 bytes.
         preview: String,
+        /// What let it through, in words that name the setting; none = it was refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rule: Option<String>,
+        /// How large the whole result is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result_bytes: Option<u64>,
+    },
+    /// A part of the reply stands: a file, quick replies, a restart proposal, a failure (REP-1).
+    Part {
+        /// The part, as the reply will carry it.
+        part: Value,
+    },
+    /// The model proposes a title for the conversation (TIT-1). It counts once its call has settled as done.
+    Title {
+        /// The call.
+        call: String,
+        /// The title, normalised.
+        title: String,
     },
     /// A server that gets the run's context says how far it is (CTX-4). A later one with the same key replaces it.
     Status {
@@ -315,6 +333,8 @@ mod tests {
             code: "ok".into(),
             duration_ms: 3,
             preview: "x".into(),
+            rule: None,
+            result_bytes: None,
         };
         assert_eq!(
             serde_json::to_string(&event).unwrap(),

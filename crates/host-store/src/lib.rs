@@ -7,6 +7,7 @@
 //! | `audit.head` | the head of the chain, time after time ([`EventLog::anchor_head`]). |
 //! | `sessions.sqlite` | [`PromptVault`]: live prompt state, encrypted (ENG-7). |
 //! | `keys/` | `log.key` and `sessions.key`, 32 random bytes each, owner-only. |
+//! | `console.sqlite` | [`ConsoleRows`]: conversations of the web console, in a folder of its own. |
 //! | `incarnations/` | one locked file per living host process ([`Incarnation`]). |
 //! | `openers/` | one locked file per open log; one that nobody holds tells of an unclean stop. |
 #![allow(clippy::disallowed_methods, reason = "this crate owns the store's files")]
@@ -15,7 +16,7 @@ mod append;
 mod chain;
 mod check;
 mod connection;
-
+mod console;
 mod failure;
 mod folder;
 mod held;
@@ -41,6 +42,7 @@ mod turns;
 mod vault;
 mod wal_tail;
 
+pub use console::{ConsoleOpenError, ConsoleRows};
 pub use chain::{Break, ChainBreak, ChainReport};
 pub use check::{BackgroundCheck, FullCheck};
 pub use history::{AuditReport, Census, HeadCheck, RetentionPolicy, RetentionReport};

@@ -141,12 +141,13 @@ pub(crate) async fn pass(surface: &Surface, request: CallRequest) -> Settled {
     if request.cancel.is_cancelled() {
         return refuse(surface, &scope, &request, cancelled()).await;
     }
-    if let Err(refused) = record_start(surface, &scope, sealed, &request, &arguments, rule).await {
+    if let Err(refused) = record_start(surface, &scope, sealed, &request, &arguments, rule.clone()).await {
         return refuse(surface, &scope, &request, refused).await;
     }
     let begun = Instant::now();
     let result = run(surface, sealed, &request, arguments).await;
-    let settled = settle(surface, &request, result, begun.elapsed());
+    let mut settled = settle(surface, &request, result, begun.elapsed());
+    settled.rule = Some(rule);
     record_end(surface, &scope, sealed, settled).await
 }
 
@@ -235,5 +236,6 @@ fn settle(
         truncated: bounded.truncated,
         kept: bounded.kept,
         recorded: true,
+        rule: None,
     }
 }

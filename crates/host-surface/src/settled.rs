@@ -56,6 +56,8 @@ pub struct Settled {
     pub kept: Vec<Kept>,
     /// Whether the end of the call is in the log. If not, the person is told.
     pub recorded: bool,
+    /// What let it through, in words that name the setting; none = it was refused.
+    pub rule: Option<String>,
 }
 
 impl Settled {

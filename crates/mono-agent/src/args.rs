@@ -60,6 +60,8 @@ pub enum Command {
     },
     /// How a running agent is
     Status,
+    /// The web console: one page for all running agents of this user
+    Web(Web),
     /// What a detached agent printed
     Logs(Logs),
     /// Check the config and everything that it needs, and say what to do
@@ -184,9 +186,29 @@ pub struct Start {
     /// Stay in the foreground (the default)
     #[arg(long, short = 'f')]
     pub foreground: bool,
-    /// Serve the web console on this port (read, and not served yet)
+    /// Serve a web console for this agent on this port of 127.0.0.1
     #[arg(long, value_name = "N")]
     pub web_port: Option<u16>,
+}
+
+/// `web`.
+#[derive(Debug, Args)]
+pub struct Web {
+    /// The port; 0 = a free one
+    #[arg(long, default_value_t = 5050, value_name = "N")]
+    pub port: u16,
+    /// The address to listen on (default: 127.0.0.1, which only this machine reaches)
+    #[arg(long, value_name = "IP")]
+    pub host: Option<std::net::IpAddr>,
+    /// Listen where other machines can reach it; whoever comes needs the login token
+    #[arg(long)]
+    pub allow_non_loopback: bool,
+    /// A name that the console is reached by, besides localhost (again for more)
+    #[arg(long, value_name = "NAME")]
+    pub allow_host: Vec<String>,
+    /// What the console calls itself
+    #[arg(long)]
+    pub name: Option<String>,
 }
 
 /// `logs`.

@@ -60,6 +60,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
             on_one_thread(commands::control::restart(place, clear_sessions))
         }
         Command::Status => on_one_thread(commands::control::status(place)),
+        Command::Web(web) => on_threads(commands::web::run(place, &web)),
         Command::Validate => on_threads(commands::validate::run(place)),
         Command::Tools(on) => on_threads(commands::tools::tools(place, &on)),
         Command::Explain(on) => on_threads(commands::tools::explain(place, &on)),

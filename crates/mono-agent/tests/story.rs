@@ -29,4 +29,5 @@ mod story {
     mod terminal;
     mod tool_search;
     mod turns;
+    mod web;
 }

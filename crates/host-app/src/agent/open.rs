@@ -1,11 +1,12 @@
 //! From a loaded folder to an opened agent.
 
 use super::{Agent, CALL_DEADLINE, Home, Inner};
+use crate::archive::Archive;
 use crate::clock::SystemClock;
 use crate::desks::Desks;
 use crate::digest::{digest, variables};
 use crate::helpers::HelperOffice;
-use crate::memory::{AgentMemory, MemoryParts};
+use crate::memory::{AgentMemory, MemoryOffice, MemoryParts};
 use crate::parts::governance::Governance;
 use crate::parts::models;
 use crate::parts::plugins::Plugins;
@@ -87,6 +88,7 @@ impl Agent {
             return Err(OpenError(fatal(loaded.findings)));
         };
         let env = loaded.env;
+        let shown_settings = serde_json::to_value(host_config::view(&loaded.settings)).unwrap_or_default();
         let settings = digest(&loaded.sources);
         let variables = variables(&env);
         let named: Vec<_> =
@@ -155,6 +157,8 @@ impl Agent {
             made = Some(models::chain(&spec, &env, &http, &desks).await.map_err(OpenError)?);
         }
         let (chain, note) = made.unwrap_or_default();
+        let archive = Archive::beside(&spec, &store.log, store.recorder.redactor(), &view);
+        let office = MemoryOffice::beside(&spec, &env, &state);
         let incarnation = store.incarnation.id().to_owned();
         let engine = models::engine(chain, &spec, Arc::clone(&hub), incarnation.clone());
         let maker = options.needs_model.then(|| models::Maker::new(&spec, &env, &http, &desks));
@@ -183,12 +187,16 @@ impl Agent {
             model: note,
             started_at: SystemClock.now_ms(),
             active: AtomicU64::new(0),
+            web: std::sync::OnceLock::new(),
             home: Some(Home {
                 spec,
                 state,
                 believed: crate::upkeep::Believed::of(&store.log),
                 log: store.log,
                 ceiling: store.ceiling,
+                archive,
+                office,
+                shown_settings,
                 kept,
                 vault: store.vault,
                 _incarnation: store.incarnation,

@@ -27,12 +27,33 @@ impl Agent {
             model: inner.model.reference.clone(),
             active_runs: inner.active.load(Ordering::Relaxed),
             sandbox,
-            channels: home.map(|home| channels(&home.spec)).unwrap_or_default(),
+            channels: home.map(|home| channels(&home.spec, inner.web.get())).unwrap_or_default(),
             servers: serde_json::to_value(servers).unwrap_or(Value::Null),
             supervised: self.supervised(),
+            capabilities: self.capabilities(),
             settings: home.map(|home| home.settings.clone()).unwrap_or_default(),
             variables: home.map(|home| home.variables.clone()).unwrap_or_default(),
         }
+    }
+}
+
+impl Agent {
+    /// What this host can besides turns and calls.
+    fn capabilities(&self) -> Vec<String> {
+        let mut all = vec!["attachments"];
+        if self.inner.home.as_ref().is_some_and(|home| home.office.is_configured()) {
+            all.push("memory");
+        }
+        all.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Connects to one server and lists its tools; `None` = there is none of that name.
+    pub(crate) async fn test_server(&self, name: &str) -> Option<Value> {
+        if let Some((_, why)) = self.broken_servers().into_iter().find(|(broken, _)| broken == name) {
+            return Some(serde_json::json!({"name": name, "error": why}));
+        }
+        let report = self.servers()?.test(name).await?;
+        serde_json::to_value(report).ok()
     }
 }
 
@@ -52,12 +73,17 @@ pub(crate) fn line_of(status: &SandboxStatus) -> String {
     }
 }
 
-fn channels(spec: &AgentSpec) -> Vec<ChannelStatus> {
+fn channels(spec: &AgentSpec, web: Option<&String>) -> Vec<ChannelStatus> {
     let mut all = vec![ChannelStatus {
         name: "terminal".to_owned(),
         state: "running".to_owned(),
         detail: "mono-agent chat, run and call join over the local socket".to_owned(),
     }];
+    all.extend(web.map(|address| ChannelStatus {
+        name: "web".to_owned(),
+        state: "running".to_owned(),
+        detail: address.clone(),
+    }));
     all.extend(not_built_yet(spec).into_iter().map(|it| ChannelStatus {
         name: it.path.to_owned(),
         state: "waiting_for_config".to_owned(),

@@ -73,6 +73,11 @@ impl MemoryOffice {
         Some(MemoryOffice { spec, env: loaded.env, state })
     }
 
+    /// The memory of an agent that is open here.
+    pub(crate) fn beside(spec: &AgentSpec, env: &Environment, state: &StateFolder) -> Self {
+        MemoryOffice { spec: spec.clone(), env: env.clone(), state: state.clone() }
+    }
+
     /// Where the agent keeps its state.
     pub fn state(&self) -> &StateFolder {
         &self.state

@@ -105,6 +105,7 @@ impl Client {
         // may give up waiting.
         let mut thinking: Option<BoxFuture<'_, Option<Answer>>> = None;
         let mut told = false;
+        let mut pieces = String::new();
         loop {
             let frame = tokio::select! {
                 frame = reader.read::<Frame>() => frame?,
@@ -125,7 +126,13 @@ impl Client {
             };
             match frame {
                 Some(Frame::Event { event }) => events.send(event),
-                Some(Frame::Finish { result }) => return Ok(result),
+                Some(Frame::Piece { text }) => pieces.push_str(&text),
+                Some(Frame::Finish { mut result }) => {
+                    if !pieces.is_empty() {
+                        result["text"] = pieces.into();
+                    }
+                    return Ok(result);
+                }
                 Some(Frame::Error { code, message }) if code == "oversized_event" => {
                     events.send(host_run::RunEvent::Warning { code, message });
                 }
@@ -136,7 +143,8 @@ impl Client {
         }
     }
 
-    async fn open(&self, request: Request) -> Result<(LocalFrames, Option<u32>), ClientError> {
+    /// Sends a request, and gives the connection on which it is answered.
+    pub(crate) async fn open(&self, request: Request) -> Result<(LocalFrames, Option<u32>), ClientError> {
         let (mut frames, pid) = connect(&self.address).await?;
         frames.write(&Envelope { protocol: PROTOCOL, request }).await?;
         Ok((frames, pid))
@@ -146,7 +154,7 @@ impl Client {
 /// Lets the person here answer a question of the host. What can't be understood is answered with no.
 async fn answer(question: Frame, people: &People) -> Option<Answer> {
     match question {
-        Frame::Ask { id, tool, arguments, rule, run, call } => {
+        Frame::Ask { id, tool, arguments, rule, run, call, .. } => {
             let denied = Answer::Approval { id, approval: super::protocol::Approval::Denied };
             let (Ok(tool), Ok(run), Ok(call)) =
                 (ToolName::parse(tool), RunId::parse(run), CallId::parse(call))
@@ -158,7 +166,7 @@ async fn answer(question: Frame, people: &People) -> Option<Answer> {
                 ApprovalRequest { conversation, run, call, tool, arguments: Untrusted::new(arguments), rule };
             Some(Answer::Approval { id, approval: people.ask.approve(request).await.into() })
         }
-        Frame::Elicit { id, server, message, form, visit, run, call } => {
+        Frame::Elicit { id, server, message, form, visit, run, call, .. } => {
             let declined = Answer::Elicited { id, action: ElicitAction::Decline, content: Value::Null };
             let wanted = form
                 .map(Wanted::Form)

@@ -4,6 +4,8 @@ mod client;
 mod people;
 pub mod protocol;
 mod server;
+mod views;
 
 pub use client::{Client, ClientError};
 pub use server::{ServeEnd, serve};
+pub use views::View;

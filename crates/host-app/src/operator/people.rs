@@ -77,8 +77,12 @@ impl Person {
                     });
                 }
             }
-            Answer::Cancel => {}
+            Answer::Nothing | Answer::Cancel => {}
         }
+    }
+
+    fn wait_ms(&self) -> Option<u64> {
+        u64::try_from(self.timeout.as_millis()).ok()
     }
 
     /// The connection is closed: nobody answers any more.
@@ -124,6 +128,8 @@ impl Ask for Person {
                 rule: request.rule,
                 run: request.run.to_string(),
                 call: request.call.to_string(),
+                always: None,
+                wait_ms: self.wait_ms(),
             };
             if self.frames.send(frame).await.is_err() {
                 return ApprovalAnswer::NoAsker;
@@ -159,6 +165,7 @@ impl Elicit for Person {
                 visit,
                 run: request.run.to_string(),
                 call: request.call.to_string(),
+                wait_ms: self.wait_ms(),
             };
             if self.frames.send(frame).await.is_err() {
                 return ElicitAnswer::Declined;

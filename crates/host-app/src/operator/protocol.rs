@@ -4,6 +4,7 @@
 //! [`Frame::Finish`] or [`Frame::Error`]. During a turn the client may send [`Answer`]s. Closing the
 //! connection cancels the turn.
 
+use super::views::View;
 use host_ports::ask::ApprovalAnswer;
 use host_ports::model::{Message, ToolCall, ToolSpec};
 use host_run::RunEvent;
@@ -71,6 +72,17 @@ pub enum Request {
         /// The channel.
         channel: String,
     },
+    /// Connects to one MCP server and lists its tools.
+    TestServer {
+        /// The server.
+        name: String,
+    },
+    /// A look at what an owner may see.
+    View {
+        /// At what.
+        #[serde(flatten)]
+        look: View,
+    },
 }
 
 /// A request with the version it is made for.
@@ -106,6 +118,12 @@ pub enum Frame {
         run: String,
         /// The call.
         call: String,
+        /// The rule that "always" would add, as JSON text; none = it can't be had.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        always: Option<String>,
+        /// How long the host waits, in milliseconds; then it is a no.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wait_ms: Option<u64>,
     },
     /// A person has to play the model.
     Desk {
@@ -132,6 +150,15 @@ pub enum Frame {
         run: String,
         /// The call.
         call: String,
+        /// How long the host waits, in milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wait_ms: Option<u64>,
+    },
+    /// A piece of the final text, where that is too long for one frame: the text of [`Frame::Finish`] is all pieces
+    /// together.
+    Piece {
+        /// The piece.
+        text: String,
     },
     /// The end, with the result of the request.
     Finish {
@@ -176,6 +203,8 @@ pub enum Answer {
         #[serde(default)]
         content: Value,
     },
+    /// Nothing.
+    Nothing,
     /// Stop the turn.
     Cancel,
 }
@@ -278,6 +307,9 @@ pub struct Status {
     pub servers: Value,
     /// Whether a supervisor brings it back.
     pub supervised: bool,
+    /// What it can besides turns and calls: `attachments`, `memory`, `liveInput`, `askUser`, `replyAttachments`.
+    #[serde(default)]
+    pub capabilities: Vec<String>,
     /// A digest of the files that its settings were read from.
     pub settings: String,
     /// The variables that are settings, each with a digest of its value.

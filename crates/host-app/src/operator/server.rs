@@ -3,8 +3,9 @@
 use super::people::Person;
 use super::protocol::{Answer, Envelope, Frame, PROTOCOL, Request, UNKNOWN_CHANNEL};
 use crate::agent::{Agent, AgentError, People};
-use host_http::{FrameError, Frames, LocalFrames, LocalSocket};
+use host_http::{FRAME_BYTES_MAX, FrameError, Frames, LocalFrames, LocalSocket};
 use host_ports::CancellationToken;
+use host_run::RunEvent;
 use host_surface::Arguments;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -18,6 +19,9 @@ const CONNECTIONS_MAX: usize = 256;
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long running turns may take to end when the host stops; then they are cut.
 const DRAIN_MAX: Duration = Duration::from_secs(20);
+
+/// The longest text of one frame, in bytes; as JSON it may be six times as long.
+const PIECE_BYTES_MAX: usize = 40 * 1024;
 
 /// Why serving ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,6 +135,18 @@ impl Connection {
                 }
                 Err(problem) => refuse(&mut frames, &problem).await,
             },
+            Request::TestServer { name } => match self.agent.test_server(&name).await {
+                Some(report) => finish(&mut frames, report).await,
+                None => {
+                    let _ = frames.write(&error("not_found", "no MCP server of that name is declared")).await;
+                }
+            },
+            Request::View { look } => match self.agent.look(look).await {
+                Ok(shown) => finish(&mut frames, shown).await,
+                Err((code, message)) => {
+                    let _ = frames.write(&error(&code, message)).await;
+                }
+            },
             Request::Turn { turn, can_approve, can_operate, can_elicit } => {
                 let agent = Arc::clone(&self.agent);
                 self.with_person(
@@ -208,7 +224,9 @@ impl Connection {
         let doing = async move {
             let (result, ()) = tokio::join!(working, forward);
             // A client that is gone has no use for the result; the log has it.
-            let _ = outgoing.send(Frame::Finish { result }).await;
+            for frame in ending(result) {
+                let _ = outgoing.send(frame).await;
+            }
         };
         let writing = async {
             while let Some(frame) = queued.recv().await {
@@ -241,6 +259,22 @@ impl Connection {
     }
 }
 
+/// The last frames: a text that is too long for one goes before it, in pieces (RET-4).
+fn ending(mut result: Value) -> Vec<Frame> {
+    let mut frames = Vec::new();
+    if let Some(text) = result["text"].as_str().filter(|text| text.len() > PIECE_BYTES_MAX) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let piece = host_vocab::text::prefix(rest, PIECE_BYTES_MAX);
+            frames.push(Frame::Piece { text: piece.to_owned() });
+            rest = &rest[piece.len()..];
+        }
+        result["text"] = Value::Null;
+    }
+    frames.push(Frame::Finish { result });
+    frames
+}
+
 async fn finish(frames: &mut LocalFrames, result: Value) {
     // A client that is gone has no use for the answer.
     let _ = frames.write(&Frame::Finish { result }).await;
@@ -257,16 +291,23 @@ fn code_of(problem: &AgentError) -> &'static str {
     }
 }
 
-/// Events are bounded where they are made; a frame that is too large all the same is named, not sent.
+/// A frame of a turn has at most [`FRAME_BYTES_MAX`] bytes (RET-4). The text of the last event comes again at the end,
+/// so it may be cut there; anything else that is too large is named, not sent.
 async fn write_bounded<R, W>(writer: &mut Frames<R, W>, frame: &Frame) -> Result<(), FrameError>
 where
     R: tokio::io::AsyncRead + Unpin,
     W: tokio::io::AsyncWrite + Unpin,
 {
-    match writer.write(frame).await {
-        Err(FrameError::TooLarge(_)) => {
-            writer.write(&error("oversized_event", "an event was too large for this connection")).await
+    let line = serde_json::to_vec(frame).map_err(|error| FrameError::Malformed(error.to_string()))?;
+    if line.len() < FRAME_BYTES_MAX {
+        return writer.write_line(line).await;
+    }
+    match frame {
+        Frame::Event { event: RunEvent::RunSettled { .. } } => {
+            let mut whole = serde_json::to_value(frame).unwrap_or_default();
+            whole["event"]["text"] = "".into();
+            writer.write(&whole).await
         }
-        other => other,
+        _ => writer.write(&error("oversized_event", "an event was too large for this connection")).await,
     }
 }

@@ -54,7 +54,7 @@ impl Renderer {
             RunEvent::CallProgress { message, .. } => {
                 self.activity(&format!("  {}", text::one_line(message, 100)))
             }
-            RunEvent::CallSettled { id, settled, code, duration_ms, preview } => {
+            RunEvent::CallSettled { id, settled, code, duration_ms, preview, .. } => {
                 let name = self.names.remove(id).unwrap_or_default();
                 let first = text::one_line(preview.lines().next().unwrap_or_default(), 100);
                 let line = match settled.as_str() {
@@ -184,6 +184,8 @@ mod tests {
                 code: "tool_denied".into(),
                 duration_ms: 0,
                 preview: "not in this run\u{1b}[2J".into(),
+                rule: None,
+                result_bytes: None,
             },
             RunEvent::TextDelta { text: "No".into() },
             RunEvent::TextDelta { text: "pe\u{1b}[31m.".into() },

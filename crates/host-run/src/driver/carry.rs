@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The most of a result that listeners are shown, in bytes.
-const PREVIEW_BYTES_MAX: usize = 2_000;
+const PREVIEW_BYTES_MAX: usize = 4_000;
 
 /// One run on its way.
 pub(super) struct Carrier {
@@ -191,6 +191,8 @@ impl Carrier {
             duration_ms: u64::try_from(settled.duration.as_millis()).unwrap_or(u64::MAX),
             preview: self.recorder().redactor().text(&preview).into_inner(),
             recorded: settled.recorded,
+            rule: settled.rule.clone(),
+            result_bytes: settled.original_bytes,
         };
         Some(Input::CallSettled { index, settled })
     }

@@ -161,6 +161,8 @@ impl Machine {
             code: settled.code,
             duration_ms: settled.duration_ms,
             preview: settled.preview,
+            rule: settled.rule,
+            result_bytes: Some(settled.result_bytes),
         }));
         if !settled.recorded {
             let name = one_line(&calls.orders[index].name, 80);

@@ -73,6 +73,8 @@ pub(super) fn settled(index: usize, how: How) -> Input {
             duration_ms: 1,
             preview: "p".into(),
             recorded: true,
+            rule: None,
+            result_bytes: 0,
         },
     }
 }
@@ -303,6 +305,8 @@ fn the_same_call_with_the_same_result_is_braked() {
             duration_ms: took,
             preview: String::new(),
             recorded: true,
+            rule: None,
+            result_bytes: 0,
         };
         [
             part(AssistantPart::Call(raw)),
@@ -589,6 +593,8 @@ fn one_huge_turn_goes_on_after_its_first_steps_were_summarised() {
             duration_ms: 1,
             preview: String::new(),
             recorded: true,
+            rule: None,
+            result_bytes: 0,
         };
         [
             call(&format!("c{n}"), "Read"),

@@ -93,6 +93,10 @@ pub struct SettledCall {
     pub preview: String,
     /// Whether its end is in the log.
     pub recorded: bool,
+    /// What let it through; none = it was refused.
+    pub rule: Option<String>,
+    /// How large the whole result is, in bytes.
+    pub result_bytes: u64,
 }
 
 /// What happens to a run.

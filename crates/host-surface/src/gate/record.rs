@@ -83,6 +83,7 @@ pub(super) async fn refuse(
         truncated: false,
         kept: Vec::new(),
         recorded,
+        rule: None,
     }
 }
 

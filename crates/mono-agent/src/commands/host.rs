@@ -2,13 +2,14 @@
 
 use super::control::Running;
 use super::standing::{self, Standing};
+use super::web::Serving;
 use crate::answer::{Failure, print};
 use crate::args::{HostArgs, Place, Start};
-use crate::door::{client, load, state, state_here};
+use crate::door::{client, load, state, state_here, whereabouts};
 use host_app::operator::{Client, ClientError, ServeEnd, serve};
 use host_app::{Agent, OpenOptions, StateFolder};
 use host_config::{Loaded, Severity, not_built_yet};
-use host_http::{BindError, ConnectError, LocalSocket};
+use host_http::{BindError, ConnectError, HostEntry, HostRegistry, LocalSocket};
 use host_ports::CancellationToken;
 use host_sandbox::supervisor::{
     Detached, RESTART_EXIT_CODE, Seat, SeatError, Supervised, SupervisedEnd, start_detached,
@@ -222,20 +223,32 @@ pub async fn run(place: &Place, host: &HostArgs) -> Result<ExitCode, Failure> {
     if let Some(note) = &agent.model().note {
         tracing::warn!("{note}");
     }
+    let entry = entry(&agent, &state);
+    announce(place, &entry);
     agent.started().await;
     agent.recover().await;
     tracing::info!(agent = agent.name(), generation, model = %agent.model().reference, "the host is ready");
-    if let Some(port) = host.web_port {
-        tracing::warn!(port, "the web console is not served by this version");
+    let stop = terminated();
+    let console = match host.web_port {
+        Some(port) => Some(Serving::of_host(port, entry, state.root(), stop.child_token()).await?),
+        None => None,
+    };
+    if let Some(console) = &console {
+        tracing::info!(url = console.url(), "the web console is served");
+        agent.serves_web(console.url());
     }
     let upkeep = CancellationToken::new();
     let keeping = tokio::spawn({
         let (agent, stop) = (Arc::clone(&agent), upkeep.clone());
         async move { agent.keep_up(stop).await }
     });
-    let end = serve(Arc::clone(&agent), socket, terminated()).await;
+    let end = serve(Arc::clone(&agent), socket, stop.clone()).await;
     tracing::info!("the host ends");
     upkeep.cancel();
+    stop.cancel();
+    if let Some(console) = console {
+        console.ended().await;
+    }
     // Retention goes on from where it is at the next start.
     let _ended = tokio::time::timeout(Duration::from_secs(5), keeping).await;
     agent.stopped().await;
@@ -244,6 +257,29 @@ pub async fn run(place: &Place, host: &HostArgs) -> Result<ExitCode, Failure> {
         ServeEnd::Stopped => ExitCode::SUCCESS,
         ServeEnd::Restart => ExitCode::from(RESTART_EXIT_CODE),
     })
+}
+
+/// This agent as consoles find it.
+fn entry(agent: &Agent, state: &StateFolder) -> HostEntry {
+    HostEntry {
+        state: state.root().to_owned(),
+        socket: state.socket(host_files::state::user_id()).path().to_owned(),
+        name: agent.name().to_owned(),
+        pid: std::process::id(),
+        started_at: agent.started_at(),
+    }
+}
+
+/// Lets the web console find this agent. That it can't is no reason not to run.
+fn announce(place: &Place, entry: &HostEntry) {
+    let Ok(env) = whereabouts(place).map(|at| at.env) else { return };
+    let Some(home) = env.get("HOME").filter(|home| !home.is_empty()) else {
+        tracing::warn!("HOME is not set, so `mono-agent web` can't find this agent; --web-port serves it");
+        return;
+    };
+    if let Err(error) = HostRegistry::of_home(std::path::Path::new(home)).announce(entry) {
+        tracing::warn!(%error, "this agent could not be announced; `mono-agent web` does not find it");
+    }
 }
 
 /// Takes the place of this agent's host; one that is just ending is waited for.
@@ -267,7 +303,8 @@ async fn host_seat(state: &StateFolder) -> Result<Seat, Failure> {
     }
 }
 
-fn terminated() -> CancellationToken {
+/// Fires when the process is told to end.
+pub fn terminated() -> CancellationToken {
     let stop = CancellationToken::new();
     let fired = stop.clone();
     tokio::spawn(async move {

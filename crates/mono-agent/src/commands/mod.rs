@@ -19,3 +19,4 @@ pub mod show;
 pub mod standing;
 pub mod tools;
 pub mod validate;
+pub mod web;
