@@ -263,16 +263,21 @@ impl Connection {
 fn ending(mut result: Value) -> Vec<Frame> {
     let mut frames = Vec::new();
     if let Some(text) = result["text"].as_str().filter(|text| text.len() > PIECE_BYTES_MAX) {
-        let mut rest = text;
-        while !rest.is_empty() {
-            let piece = host_vocab::text::prefix(rest, PIECE_BYTES_MAX);
-            frames.push(Frame::Piece { text: piece.to_owned() });
-            rest = &rest[piece.len()..];
-        }
+        frames.extend(pieces(text).map(|piece| Frame::Piece { text: piece.to_owned() }));
         result["text"] = Value::Null;
     }
     frames.push(Frame::Finish { result });
     frames
+}
+
+/// A text in pieces that fit a frame each.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let piece = host_vocab::text::prefix(rest, PIECE_BYTES_MAX);
+        rest = &rest[piece.len()..];
+        (!piece.is_empty()).then_some(piece)
+    })
 }
 
 async fn finish(frames: &mut LocalFrames, result: Value) {
@@ -303,6 +308,13 @@ where
         return writer.write_line(line).await;
     }
     match frame {
+        Frame::Event { event: RunEvent::TextDelta { text } } => {
+            for piece in pieces(text) {
+                let event = RunEvent::TextDelta { text: piece.to_owned() };
+                writer.write(&Frame::Event { event }).await?;
+            }
+            Ok(())
+        }
         Frame::Event { event: RunEvent::RunSettled { .. } } => {
             let mut whole = serde_json::to_value(frame).unwrap_or_default();
             whole["event"]["text"] = "".into();

@@ -9,7 +9,11 @@ use host_history::{HistoryError, RunListing, ScopeFilter};
 use host_vocab::ConversationId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Among how many of the newest facts days are looked for.
+const DAYS_FACTS_MAX: usize = 1_000;
 
 /// One look.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +87,8 @@ pub enum View {
         #[serde(default)]
         date: Option<String>,
     },
+    /// The days that have facts, among the newest 1,000.
+    MemoryDays,
     /// The newest facts.
     MemoryTop {
         /// How many.
@@ -170,6 +176,14 @@ fn look(inner: &crate::agent::Inner, home: &Home, view: View) -> Result<Value, N
         View::MemoryDay { date } => {
             let day = home.office.day(date.as_deref()).map_err(office)?;
             Ok(json!({"untrusted": true, "date": day.date, "facts": day.facts, "leftOut": day.left_out}))
+        }
+        View::MemoryDays => {
+            let mut days: BTreeMap<String, u64> = BTreeMap::new();
+            for fact in home.office.top(DAYS_FACTS_MAX).map_err(office)? {
+                *days.entry(fact.created_at.chars().take(10).collect()).or_default() += 1;
+            }
+            let days = days.into_iter().rev().map(|(date, facts)| json!({"date": date, "facts": facts}));
+            Ok(json!({"days": days.collect::<Vec<_>>()}))
         }
         View::MemoryTop { limit } => {
             Ok(json!({"untrusted": true, "facts": home.office.top(limit).map_err(office)?}))
