@@ -223,7 +223,7 @@ impl AgentBuilder {
                 home: None,
                 started_at: SystemClock.now_ms(),
                 active: AtomicU64::new(0),
-            web: std::sync::OnceLock::new(),
+                web: std::sync::OnceLock::new(),
             }),
         })
     }

@@ -83,7 +83,8 @@ impl LiveAnswer {
             }
             RunEvent::Failover { from, to, failure_kind } => {
                 self.answer.model = Some(to.clone());
-                let mut ops = self.note("plain", format!("{from} did not answer ({failure_kind}); {to} is asked."));
+                let mut ops =
+                    self.note("plain", format!("{from} did not answer ({failure_kind}); {to} is asked."));
                 ops.push(op("set", json!(["model"]), to));
                 ops
             }
@@ -328,7 +329,13 @@ impl LiveAnswer {
     }
 
     /// Ends it without a word of the host.
-    pub(crate) fn broke(&mut self, status: RunStatus, kind: Option<&str>, error: Option<String>, at: &str) -> Vec<Op> {
+    pub(crate) fn broke(
+        &mut self,
+        status: RunStatus,
+        kind: Option<&str>,
+        error: Option<String>,
+        at: &str,
+    ) -> Vec<Op> {
         let answer = &mut self.answer;
         (answer.failure_kind, answer.error) = (kind.map(str::to_owned), error);
         answer.partial = !answer.text.trim().is_empty();

@@ -47,7 +47,8 @@ impl Asks {
         answer: Option<&Value>,
         at: &str,
     ) -> Vec<Ask> {
-        let (closing, open) = std::mem::take(&mut self.open).into_iter().partition::<Vec<_>, _>(|it| fits(it));
+        let (closing, open) =
+            std::mem::take(&mut self.open).into_iter().partition::<Vec<_>, _>(|it| fits(it));
         self.open = open;
         let mut closed = Vec::new();
         for OpenAsk { mut ask, .. } in closing {

@@ -27,7 +27,8 @@ pub(crate) fn page(settings: &Settings) -> WebResponse {
         .unwrap_or(NOT_BUILT)
         .replacen("data-theme=\"system\"", &format!("data-theme=\"{}\"", settings.theme), 1)
         .replacen("data-accent=\"evergreen\"", &format!("data-accent=\"{}\"", settings.accent), 1);
-    WebResponse::bytes(StatusCode::OK, "text/html; charset=utf-8", html).with(header::CACHE_CONTROL, "no-cache")
+    WebResponse::bytes(StatusCode::OK, "text/html; charset=utf-8", html)
+        .with(header::CACHE_CONTROL, "no-cache")
 }
 
 /// A file beside the page; `None` = there is none of that name.

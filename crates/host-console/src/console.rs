@@ -297,8 +297,7 @@ impl Console {
             return;
         }
         live.answer.seq += 1;
-        let delta =
-            json!({"threadId": thread, "messageId": live.answer.id, "base": base, "seq": base + 1, "ops": ops});
+        let delta = json!({"threadId": thread, "messageId": live.answer.id, "base": base, "seq": base + 1, "ops": ops});
         self.feed.message(thread, "message.delta", &delta);
     }
 
@@ -338,7 +337,8 @@ impl Card {
             return;
         };
         let counts = self.value["counts"].clone();
-        let can = |word: &str| status["capabilities"].as_array().is_some_and(|all| all.iter().any(|it| it == word));
+        let can =
+            |word: &str| status["capabilities"].as_array().is_some_and(|all| all.iter().any(|it| it == word));
         let text = status["sandbox"].as_str().unwrap_or_default();
         self.online = true;
         self.value = json!({

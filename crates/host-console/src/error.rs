@@ -58,7 +58,8 @@ impl Refused {
 
     /// The agent isn't there.
     pub fn offline() -> Fault {
-        let message = "The agent isn't running. Nothing was sent. `mono-agent start` in its folder starts it.";
+        let message =
+            "The agent isn't running. Nothing was sent. `mono-agent start` in its folder starts it.";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "agent_offline", message)
     }
 
@@ -87,9 +88,9 @@ impl From<HostFault> for Fault {
     fn from(fault: HostFault) -> Self {
         match fault {
             HostFault::Offline => Refused::offline(),
-            HostFault::Unsupported => {
-                Refused::not_supported("This agent runs an older program. `mono-agent restart` brings it up to date.")
-            }
+            HostFault::Unsupported => Refused::not_supported(
+                "This agent runs an older program. `mono-agent restart` brings it up to date.",
+            ),
             HostFault::Refused { code, message } => {
                 let status = match code.as_str() {
                     "not_found" => StatusCode::NOT_FOUND,

@@ -77,8 +77,13 @@ impl Guard {
 
     /// Whether a request to the API comes from the console's own page.
     pub(crate) fn origin(&self, request: &WebRequest) -> Result<(), Fault> {
-        let refused =
-            || Refused::new(StatusCode::FORBIDDEN, "origin_refused", "This request isn't from the console's page.");
+        let refused = || {
+            Refused::new(
+                StatusCode::FORBIDDEN,
+                "origin_refused",
+                "This request isn't from the console's page.",
+            )
+        };
         let host = request.header("host").unwrap_or_default();
         let own = |origin: &str| {
             ["http://", "https://"].iter().any(|scheme| origin.strip_prefix(scheme) == Some(host))
@@ -129,7 +134,8 @@ impl Guard {
         }
         if !bool::from(token.0.expose().as_bytes().ct_eq(offered.trim().as_bytes())) {
             failures.1 += 1;
-            let message = "This isn't the console's token. It stands in the file that `mono-agent web` named.";
+            let message =
+                "This isn't the console's token. It stands in the file that `mono-agent web` named.";
             return Err(Refused::new(StatusCode::UNAUTHORIZED, "login_failed", message));
         }
         let at = now.to_string();
@@ -163,7 +169,9 @@ fn name_of(host: &str) -> String {
 fn is_private_address(name: &str) -> bool {
     let bare = name.trim_start_matches('[').trim_end_matches(']');
     match bare.parse::<IpAddr>() {
-        Ok(IpAddr::V4(it)) => it.is_private() || it.is_link_local() || it.is_loopback() || it.octets()[0] == 100,
+        Ok(IpAddr::V4(it)) => {
+            it.is_private() || it.is_link_local() || it.is_loopback() || it.octets()[0] == 100
+        }
         Ok(IpAddr::V6(it)) => it.is_unique_local() || it.is_unicast_link_local() || it.is_loopback(),
         Err(_) => false,
     }
@@ -191,7 +199,8 @@ mod tests {
         for name in ["127.0.0.1:5050", "localhost", "[::1]:1", "box.local:5050", "BOX.LOCAL"] {
             assert!(host(name), "{name}");
         }
-        for name in ["evil.example:5050", "127.0.0.1.evil.example", "192.168.0.2:5050", "", "localhost.evil"] {
+        for name in ["evil.example:5050", "127.0.0.1.evil.example", "192.168.0.2:5050", "", "localhost.evil"]
+        {
             assert!(!host(name), "{name}");
         }
         assert!(local.host(&request(Method::GET, &[("host", "localhost"), ("host", "x")])).is_err());

@@ -34,8 +34,8 @@ pub use console::{Console, ConsoleParts};
 pub use error::{Fault, Refused};
 pub use guard::{Access, LoginToken};
 pub use shapes::{
-    Answer, Ask, AskKind, Call, CallState, Density, FollowUp, FollowUpState, Message, Quote, RunState, RunStatus,
-    Settings, Step, Thread, Upload, UserMessage,
+    Answer, Ask, AskKind, Call, CallState, Density, FollowUp, FollowUpState, Message, Quote, RunState,
+    RunStatus, Settings, Step, Thread, Upload, UserMessage,
 };
 pub use store::{
     Change, ConsoleStore, HitRow, MessageRow, StoreError, Submission, ThreadPlace, ThreadQuery, UploadRow,

@@ -55,18 +55,13 @@ impl Console {
     }
 
     /// A file of a reply, checked again by whoever keeps it (OUT-5).
-    pub(crate) async fn file(
-        &self,
-        inline: bool,
-        thread: &Thread,
-        parts: &[Value],
-        id: &str,
-    ) -> Routed {
+    pub(crate) async fn file(&self, inline: bool, thread: &Thread, parts: &[Value], id: &str) -> Routed {
         let part = parts.iter().find(|part| part["id"] == id && part["type"] == "attachment");
         let part = part.ok_or_else(Refused::not_found)?;
         let conversation = format!("web:{}", thread.id);
         let bytes = self.hosts.reply_file(&thread.agent_id, &conversation, part).await?;
-        let (name, media_type) = (part["name"].as_str().unwrap_or("file"), part["mediaType"].as_str().unwrap_or(""));
+        let (name, media_type) =
+            (part["name"].as_str().unwrap_or("file"), part["mediaType"].as_str().unwrap_or(""));
         Ok(download(name, media_type, bytes, inline))
     }
 }

@@ -82,7 +82,8 @@ impl Console {
         if (&method, path) == (&Method::POST, &["login"]) {
             let token = self.body(request).await?;
             let cookie = self.guard.login(token["token"].as_str().unwrap_or_default(), now)?;
-            return nothing().map(|it| if cookie.is_empty() { it } else { it.with(header::SET_COOKIE, &cookie) });
+            return nothing()
+                .map(|it| if cookie.is_empty() { it } else { it.with(header::SET_COOKIE, &cookie) });
         }
         if !self.guard.logged_in(request, now) {
             let message = "This console asks for its login token.";
@@ -165,7 +166,9 @@ impl Console {
                 HostQuestion::TestServer { name: (*name).to_owned() }
             }
             (&Method::DELETE, ["approvals", id]) => {
-                self.hosts.ask(agent, HostQuestion::View(json!({"view": "revoke_approval", "id": id}))).await?;
+                self.hosts
+                    .ask(agent, HostQuestion::View(json!({"view": "revoke_approval", "id": id})))
+                    .await?;
                 return nothing();
             }
             (&Method::GET, path) => asked(&request.query, path).ok_or_else(Refused::not_found)?,
@@ -186,7 +189,11 @@ impl Console {
             .header("content-type")
             .is_some_and(|it| it.split(';').next().is_some_and(|it| it.trim() == "application/json"));
         let bytes = request.bytes(JSON_BYTES_MAX).await.ok_or_else(|| {
-            Refused::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "The request is too large. Nothing was done.")
+            Refused::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "too_large",
+                "The request is too large. Nothing was done.",
+            )
         })?;
         if bytes.is_empty() {
             return Ok(json!({}));
@@ -194,8 +201,8 @@ impl Console {
         if !is_json {
             return Err(Refused::invalid("The body must be application/json."));
         }
-        let body: Value = serde_json::from_slice(&bytes)
-            .map_err(|_| Refused::invalid("The body is no JSON."))?;
+        let body: Value =
+            serde_json::from_slice(&bytes).map_err(|_| Refused::invalid("The body is no JSON."))?;
         if body.is_object() { Ok(body) } else { Err(Refused::invalid("The body must be a JSON object.")) }
     }
 }
@@ -236,7 +243,9 @@ fn asked(query: &str, path: &[&str]) -> Option<HostQuestion> {
         ["memory", "days"] => view(json!({"view": "memory_days"})),
         ["memory", "days", date] => view(json!({"view": "memory_day", "date": date})),
         ["memory", "top"] => view(json!({"view": "memory_top", "limit": limit(50)})),
-        ["memory", "search"] => view(json!({"view": "memory_search", "query": text("q"), "limit": limit(20)})),
+        ["memory", "search"] => {
+            view(json!({"view": "memory_search", "query": text("q"), "limit": limit(20)}))
+        }
         _ => None,
     }
 }
@@ -254,7 +263,8 @@ fn unchanged(response: WebResponse, known: Option<&str>) -> WebResponse {
     }
     let sum: String = host_vocab::text::hex(&Sha256::digest(body)).chars().take(32).collect();
     let tag = format!("\"{sum}\"");
-    let same = known.is_some_and(|known| known.split(',').any(|it| it.trim().trim_start_matches("W/") == tag));
+    let same =
+        known.is_some_and(|known| known.split(',').any(|it| it.trim().trim_start_matches("W/") == tag));
     let mut response = response.with(header::ETAG, &tag);
     if same {
         response.status = StatusCode::NOT_MODIFIED;
@@ -265,7 +275,8 @@ fn unchanged(response: WebResponse, known: Option<&str>) -> WebResponse {
 
 fn smaller(mut response: WebResponse, gzip: bool) -> WebResponse {
     let header = |name| response.headers.get(name).and_then(|it: &http::HeaderValue| it.to_str().ok());
-    let text = header(header::CONTENT_TYPE).is_some_and(|it| it.starts_with("application/json") || it.starts_with("text/html"));
+    let text = header(header::CONTENT_TYPE)
+        .is_some_and(|it| it.starts_with("application/json") || it.starts_with("text/html"));
     let apart = header(header::CONTENT_ENCODING).is_some() || header(header::CONTENT_DISPOSITION).is_some();
     let WebBody::Whole(body) = &response.body else { return response };
     if !gzip || !text || apart || body.len() < PACKED_BYTES_MIN {

@@ -144,7 +144,12 @@ pub trait ConsoleStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// See [`StoreError`].
-    fn messages(&self, thread: &str, before: Option<i64>, limit: usize) -> Result<Vec<MessageRow>, StoreError>;
+    fn messages(
+        &self,
+        thread: &str,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<MessageRow>, StoreError>;
     /// One message.
     ///
     /// # Errors

@@ -97,7 +97,10 @@ impl Console {
     /// The uploads of a message, within the bounds of a turn.
     fn claimed(&self, ids: &[String]) -> Result<Vec<UploadRow>, Fault> {
         if ids.len() > TURN_FILES_MAX {
-            return Err(Refused::field("attachments", format!("A message carries at most {TURN_FILES_MAX} files.")));
+            return Err(Refused::field(
+                "attachments",
+                format!("A message carries at most {TURN_FILES_MAX} files."),
+            ));
         }
         let mut rows: Vec<UploadRow> = Vec::new();
         for id in ids {
@@ -126,7 +129,8 @@ impl Console {
             return Err(Refused::conflict("active_attachments_unsupported", message));
         }
         if sent.text.chars().count() > FOLLOW_UP_CHARS_MAX {
-            let message = format!("A message to a running turn has at most {FOLLOW_UP_CHARS_MAX} characters.");
+            let message =
+                format!("A message to a running turn has at most {FOLLOW_UP_CHARS_MAX} characters.");
             return Err(Refused::field("text", message));
         }
         if self.store.follow_ups(Some(thread))?.len() >= FOLLOW_UPS_MAX {
@@ -142,7 +146,8 @@ impl Console {
             state,
         };
         let receipt = json!({"id": sent.id, "kind": "followUp", "followUp": follow_up});
-        let submission = Submission { id: sent.id, thread: thread.to_owned(), digest, receipt: receipt.clone() };
+        let submission =
+            Submission { id: sent.id, thread: thread.to_owned(), digest, receipt: receipt.clone() };
         // It is kept before it is offered: what then isn't known to have arrived is uncertain, never lost.
         self.store.apply(&[Change::FollowUp(follow_up.clone()), Change::Submission(submission)])?;
         if let Some(orders) = orders {
@@ -199,7 +204,10 @@ impl Console {
         let _alone = self.submitting.lock().await;
         let found = self.store.follow_up(id)?.filter(|it| it.thread_id == thread);
         let mut follow_up = found.ok_or_else(Refused::not_found)?;
-        if !matches!(follow_up.state, FollowUpState::Pending | FollowUpState::Queued | FollowUpState::Uncertain) {
+        if !matches!(
+            follow_up.state,
+            FollowUpState::Pending | FollowUpState::Queued | FollowUpState::Uncertain
+        ) {
             let message = "It was read already, so it can't be taken back.";
             return Err(Refused::conflict("follow_up_read", message));
         }

@@ -37,7 +37,9 @@ fn cursor_of(value: &impl serde::Serialize) -> String {
 }
 
 fn opened<T: serde::de::DeserializeOwned>(request: &WebRequest) -> Result<Option<T>, Fault> {
-    let Some(cursor) = parameter(&request.query, "cursor").filter(|it| !it.is_empty()) else { return Ok(None) };
+    let Some(cursor) = parameter(&request.query, "cursor").filter(|it| !it.is_empty()) else {
+        return Ok(None);
+    };
     let stale = || Refused::field("cursor", "This page can't be found any more. Load the list again.");
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     let bytes: Option<Vec<u8>> = cursor.as_bytes().chunks(2).map(byte).collect();
@@ -59,7 +61,9 @@ impl Console {
                 let body = self.body(request).await?;
                 Ok(WebResponse::json(StatusCode::ACCEPTED, &self.submit(thread, &body).await?))
             }
-            (&Method::POST, [thread, "follow-ups", id, "cancel"]) => ok(&self.cancel_follow_up(thread, id).await?),
+            (&Method::POST, [thread, "follow-ups", id, "cancel"]) => {
+                ok(&self.cancel_follow_up(thread, id).await?)
+            }
             (&Method::POST, [thread, "cancel"]) => self.cancel(thread).await,
             (&Method::POST, [thread, "asks", ask, "answer"]) => self.answer_ask(request, thread, ask).await,
             (_, [thread, "messages", message, rest @ ..]) => {
@@ -192,7 +196,13 @@ impl Console {
     async fn edit(&self, request: &mut WebRequest, id: &str) -> Routed {
         let body = self.body(request).await?;
         let known = ["title", "pinned", "archived", "model", "effort"];
-        if let Some(name) = body.as_object().into_iter().flatten().map(|(name, _)| name).find(|it| !known.contains(&it.as_str())) {
+        if let Some(name) = body
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| name)
+            .find(|it| !known.contains(&it.as_str()))
+        {
             let name = host_vocab::text::one_line(name, 40);
             return Err(Refused::invalid(format!("A conversation has no {name:?}.")));
         }
@@ -226,7 +236,10 @@ impl Console {
 
     fn delete(&self, id: &str) -> Routed {
         if !self.thread(id)?.archived {
-            return Err(Refused::conflict("not_archived", "Archive the conversation first; then it can be deleted."));
+            return Err(Refused::conflict(
+                "not_archived",
+                "Archive the conversation first; then it can be deleted.",
+            ));
         }
         let uploads = self.store.uploads(Some(id), 0)?;
         self.store.apply(&[Change::DropThread(id.to_owned())])?;
@@ -254,12 +267,8 @@ impl Console {
             let Some(open) = asks.find(thread, id) else { return Err(closed(asks.find_closed(thread, id))) };
             let answer = answer_to(open, &body)?;
             let host = open.host;
-            let closed = asks.close(
-                |it| it.host == host && it.ask.id == id,
-                "answered",
-                Some(&body),
-                &self.now(),
-            );
+            let closed =
+                asks.close(|it| it.host == host && it.ask.id == id, "answered", Some(&body), &self.now());
             (answer, closed.into_iter().next())
         };
         let ask = ask.ok_or_else(Refused::not_found)?;
@@ -375,7 +384,8 @@ pub(crate) fn download(name: &str, media_type: &str, bytes: bytes::Bytes, inline
 
 fn closed(ask: Option<&Ask>) -> Fault {
     let Some(ask) = ask else { return Refused::not_found() };
-    let mut fault = Refused::conflict("ask_closed", "This question was answered already, or its time ran out.");
+    let mut fault =
+        Refused::conflict("ask_closed", "This question was answered already, or its time ran out.");
     fault.more = Some(("ask", json!(ask)));
     fault
 }
@@ -399,12 +409,14 @@ fn answer_to(open: &OpenAsk, body: &Value) -> Result<HostAnswer, Fault> {
             }
             let asked = questions.as_array().map_or(0, Vec::len);
             let answers = body["answers"].as_array().filter(|it| it.len() == asked);
-            let answers = answers.ok_or_else(|| Refused::field("answers", "Give one answer for each question."))?;
+            let answers =
+                answers.ok_or_else(|| Refused::field("answers", "Give one answer for each question."))?;
             Ok(HostAnswer::Answers { id, answers: Some(json!(answers)) })
         }
         AskKind::Elicit { .. } => {
             let action = body["action"].as_str().filter(|it| ["accept", "decline", "cancel"].contains(it));
-            let action = action.ok_or_else(|| Refused::field("action", "Answer with accept, decline or cancel."))?;
+            let action =
+                action.ok_or_else(|| Refused::field("action", "Answer with accept, decline or cancel."))?;
             Ok(HostAnswer::Elicited { id, action: action.to_owned(), content: body["content"].clone() })
         }
     }

@@ -7,7 +7,8 @@ use crate::console::{Console, Running, locked, stamp};
 use crate::error::Fault;
 use crate::feed::To;
 use crate::shapes::{
-    Answer, Ask, AskKind, FollowUp, FollowUpState, Message, Quote, RunState, RunStatus, Thread, Upload, UserMessage,
+    Answer, Ask, AskKind, FollowUp, FollowUpState, Message, Quote, RunState, RunStatus, Thread, Upload,
+    UserMessage,
 };
 use crate::store::{Change, StoreError, Submission, UploadRow};
 use host_run::RunEvent;
@@ -75,9 +76,11 @@ impl Console {
             let receipt = receipt(&id);
             changes.push(Change::Submission(Submission { id, thread: thread.to_owned(), digest, receipt }));
         }
-        changes.extend(new.files.iter().map(|row| {
-            Change::Upload(UploadRow { thread: Some(thread.to_owned()), ..row.clone() })
-        }));
+        changes.extend(
+            new.files
+                .iter()
+                .map(|row| Change::Upload(UploadRow { thread: Some(thread.to_owned()), ..row.clone() })),
+        );
         if let Some(follow_up) = &new.follow_up {
             changes.push(Change::FollowUp(FollowUp { state: FollowUpState::Applied, ..follow_up.clone() }));
         }
@@ -108,7 +111,13 @@ impl Console {
     }
 
     /// Writes the beginning of a turn and its conversation's row in one transaction.
-    fn begun_row(&self, thread: &str, new: &NewTurn, now: &str, mut changes: Vec<Change>) -> Result<Thread, Fault> {
+    fn begun_row(
+        &self,
+        thread: &str,
+        new: &NewTurn,
+        now: &str,
+        mut changes: Vec<Change>,
+    ) -> Result<Thread, Fault> {
         let _alone = locked(&self.rows);
         let mut row = self.store.thread(thread)?.ok_or_else(crate::Refused::not_found)?;
         if row.title.is_empty() {

@@ -44,8 +44,7 @@ impl ConsoleListener {
     /// Answers until it is stopped; then the feeds are closed, and what is underway has a short time to end.
     pub async fn serve(self, console: Arc<Console>, stop: CancellationToken) {
         let app = axum::Router::new().fallback(pass).with_state(Arc::clone(&console));
-        let bounded =
-            Bounded { listener: self.listener, places: Arc::new(Semaphore::new(CONNECTIONS_MAX)) };
+        let bounded = Bounded { listener: self.listener, places: Arc::new(Semaphore::new(CONNECTIONS_MAX)) };
         let closing = stop.clone();
         let ending = async move {
             closing.cancelled().await;

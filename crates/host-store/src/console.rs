@@ -8,8 +8,8 @@ use crate::held::Held;
 use crate::lock::LockFile;
 use crate::{OpenError, folder};
 use host_console::{
-    Change, ConsoleStore, FollowUp, HitRow, MessageRow, Settings, StoreError, Submission, Thread, ThreadQuery,
-    UploadRow,
+    Change, ConsoleStore, FollowUp, HitRow, MessageRow, Settings, StoreError, Submission, Thread,
+    ThreadQuery, UploadRow,
 };
 use rusqlite::{Connection, ErrorCode};
 use serde_json::Value;
@@ -73,7 +73,9 @@ fn why(error: &rusqlite::Error) -> StoreError {
 impl ConsoleStore for ConsoleRows {
     fn apply(&self, changes: &[Change]) -> Result<(), StoreError> {
         self.with(|conn| {
-            crate::memory::transaction(conn, || changes.iter().try_for_each(|change| rows::apply(conn, change)))
+            crate::memory::transaction(conn, || {
+                changes.iter().try_for_each(|change| rows::apply(conn, change))
+            })
         })
     }
 
@@ -85,7 +87,12 @@ impl ConsoleStore for ConsoleRows {
         self.with(|conn| rows::one(conn, "SELECT body FROM threads WHERE id = ?1", id))
     }
 
-    fn messages(&self, thread: &str, before: Option<i64>, limit: usize) -> Result<Vec<MessageRow>, StoreError> {
+    fn messages(
+        &self,
+        thread: &str,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<MessageRow>, StoreError> {
         self.with(|conn| rows::messages(conn, thread, before, limit))
     }
 

@@ -42,9 +42,9 @@ mod turns;
 mod vault;
 mod wal_tail;
 
-pub use console::{ConsoleOpenError, ConsoleRows};
 pub use chain::{Break, ChainBreak, ChainReport};
 pub use check::{BackgroundCheck, FullCheck};
+pub use console::{ConsoleOpenError, ConsoleRows};
 pub use history::{AuditReport, Census, HeadCheck, RetentionPolicy, RetentionReport};
 pub use incarnation::Incarnation;
 pub use log::{Durability, EventLog, OpenOptions, OpenReport};

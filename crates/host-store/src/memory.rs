@@ -104,7 +104,10 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 }
 
 /// Runs `work` in one transaction that writes.
-pub(crate) fn transaction<T>(conn: &Connection, work: impl FnOnce() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+pub(crate) fn transaction<T>(
+    conn: &Connection,
+    work: impl FnOnce() -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
     conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     let done = work().and_then(|value| {
         conn.prepare_cached("COMMIT")?.execute([])?;

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "what can't be set up fails the test")]
 
 use host_console::{
-    Change, ConsoleStore, FollowUp, FollowUpState, Message, RunState, RunStatus, StoreError, Submission, Thread,
-    ThreadPlace, ThreadQuery, UserMessage,
+    Change, ConsoleStore, FollowUp, FollowUpState, Message, RunState, RunStatus, StoreError, Submission,
+    Thread, ThreadPlace, ThreadQuery, UserMessage,
 };
 use host_store::{ConsoleOpenError, ConsoleRows};
 use serde_json::json;
@@ -57,7 +57,8 @@ fn conversations_are_paged_pinned_first_and_survive_the_process() {
         rows.apply(&[Change::Thread(it)]).unwrap();
     }
     // One without a message is not listed.
-    let empty = Thread { preview: String::new(), run_state: None, ..thread("t9", "", "2026-02-01T00:00:00.000Z") };
+    let empty =
+        Thread { preview: String::new(), run_state: None, ..thread("t9", "", "2026-02-01T00:00:00.000Z") };
     rows.apply(&[Change::Thread(empty)]).unwrap();
     assert!(matches!(ConsoleRows::open(dir.path()), Err(ConsoleOpenError::Running)));
     drop(rows);
@@ -89,7 +90,9 @@ fn words_are_found_without_accents_and_without_syntax() {
     rows.apply(&[of("m1", "Wo ist das Café am Fluss?"), of("m2", "nothing here")]).unwrap();
     let found = |words: &str| {
         let hits = rows.search(None, words, 10).unwrap();
-        hits.into_iter().map(|it| it.message.map_or_else(|| "title".into(), |it| it.0)).collect::<Vec<String>>()
+        hits.into_iter()
+            .map(|it| it.message.map_or_else(|| "title".into(), |it| it.0))
+            .collect::<Vec<String>>()
     };
     assert_eq!(found("cafe flu"), ["m1"]);
     assert_eq!(found("0%"), ["title"]);

@@ -56,7 +56,9 @@ pub(super) fn fault(error: ClientError) -> HostFault {
         ClientError::Connect(ConnectError::NotRunning) | ClientError::Gone => HostFault::Offline,
         ClientError::Refused { code, .. } if code == "protocol_mismatch" => HostFault::Unsupported,
         // An older host can't read a request that is newer than it.
-        ClientError::Refused { code, message } if code == "bad_request" && message.contains("unknown variant") => {
+        ClientError::Refused { code, message }
+            if code == "bad_request" && message.contains("unknown variant") =>
+        {
             HostFault::Unsupported
         }
         ClientError::Refused { code, message } => {

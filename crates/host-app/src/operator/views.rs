@@ -130,7 +130,9 @@ impl Agent {
                 let looked = tokio::task::spawn_blocking(move || {
                     inner.home.as_ref().map_or_else(|| Err(no_home()), |home| look(&inner, home, view))
                 });
-                looked.await.unwrap_or_else(|_| Err(("internal_error".to_owned(), "the view broke".to_owned())))
+                looked
+                    .await
+                    .unwrap_or_else(|_| Err(("internal_error".to_owned(), "the view broke".to_owned())))
             }
         }
     }
@@ -197,7 +199,8 @@ fn look(inner: &crate::agent::Inner, home: &Home, view: View) -> Result<Value, N
                 let of = |it: &crate::parts::servers::Broken| json!({"name": it.name, "why": it.why});
                 it.broken.iter().map(of).collect::<Vec<_>>()
             });
-            let disabled = home.spec.mcp.servers.iter().filter(|it| it.disabled).map(|it| it.name.to_string());
+            let disabled =
+                home.spec.mcp.servers.iter().filter(|it| it.disabled).map(|it| it.name.to_string());
             Ok(json!({
                 "servers": servers.map(|it| it.pool.status()).unwrap_or_default(),
                 "broken": broken.unwrap_or_default(),

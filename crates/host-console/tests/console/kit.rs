@@ -67,7 +67,12 @@ impl ConsoleStore for Rows {
         Ok(self.0.lock().unwrap().threads.get(id).cloned())
     }
 
-    fn messages(&self, thread: &str, before: Option<i64>, limit: usize) -> Result<Vec<MessageRow>, StoreError> {
+    fn messages(
+        &self,
+        thread: &str,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<MessageRow>, StoreError> {
         let inner = self.0.lock().unwrap();
         let rows = inner.messages.iter().enumerate().map(|(place, (thread, message))| MessageRow {
             thread: thread.clone(),
@@ -181,7 +186,9 @@ impl AgentHosts for Agents {
     fn list(&self) -> BoxFuture<'_, Vec<FoundAgent>> {
         let status = json!({"name": "Atlas", "model": "m", "sandbox": "native", "version": "1", "generation": 3,
             "startedAt": 0, "supervised": true, "activeRuns": 1, "channels": [], "capabilities": self.capabilities});
-        Box::pin(async move { vec![FoundAgent { id: "a".into(), name: "Atlas".into(), status: Some(status) }] })
+        Box::pin(
+            async move { vec![FoundAgent { id: "a".into(), name: "Atlas".into(), status: Some(status) }] },
+        )
     }
 
     fn ask<'a>(&'a self, _: &'a str, question: HostQuestion) -> BoxFuture<'a, Result<Value, HostFault>> {

@@ -23,8 +23,14 @@ async fn every_answer_carries_the_policy_and_a_foreign_page_gets_nothing() {
     assert_eq!((foreign.status, &foreign.json()["error"]["code"]), (403, &json!("origin_refused")));
     let form = [("host", "localhost"), ("origin", "http://localhost"), ("content-type", "text/plain")];
     assert_eq!(kit.send(Method::POST, "/api/v1/threads", &form, b"{}".to_vec()).await.status, 403);
-    assert_eq!(kit.send(Method::OPTIONS, "/api/v1/threads", &[("host", "localhost")], vec![]).await.status, 403);
-    assert_eq!(kit.send(Method::GET, "/%2e%2e/%2e%2e/etc/passwd", &[("host", "localhost")], vec![]).await.status, 200);
+    assert_eq!(
+        kit.send(Method::OPTIONS, "/api/v1/threads", &[("host", "localhost")], vec![]).await.status,
+        403
+    );
+    assert_eq!(
+        kit.send(Method::GET, "/%2e%2e/%2e%2e/etc/passwd", &[("host", "localhost")], vec![]).await.status,
+        200
+    );
 }
 
 // WEB-4, CHN-2
@@ -86,7 +92,10 @@ async fn bad_input_is_named() {
         assert_eq!(got.json()["error"]["field"], field);
     }
     assert_eq!(kit.call(Method::GET, "/threads?cursor=zz", Value::Null).await.status, 400);
-    assert_eq!(kit.call(Method::PATCH, "/settings", json!({"theme": "pink"})).await.json()["error"]["field"], "theme");
+    assert_eq!(
+        kit.call(Method::PATCH, "/settings", json!({"theme": "pink"})).await.json()["error"]["field"],
+        "theme"
+    );
     assert_eq!(kit.call(Method::PATCH, "/settings", json!({"nothing": 1})).await.status, 400);
     assert_eq!(kit.call(Method::PATCH, "/settings", json!({"theme": "dark"})).await.json()["theme"], "dark");
     let page = kit.send(Method::GET, "/", &[("host", "localhost")], vec![]).await;

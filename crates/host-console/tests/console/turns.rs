@@ -35,8 +35,17 @@ async fn a_turn_streams_folds_its_narration_and_settles() {
     assert!(kit.get("/threads").await["threads"].as_array().unwrap().is_empty(), "not listed while empty");
     kit.say(&thread, "What is\nthe word?").await;
     let agent = kit.turn().await;
-    assert_eq!((agent.order.conversation.as_str(), agent.order.text.as_str()), (&*format!("web:{thread}"), "What is\nthe word?"));
-    for frame in [text("Let me "), text("look."), started("c1", "mcp__shop__find"), settled("c1", "done"), text("Heron.")] {
+    assert_eq!(
+        (agent.order.conversation.as_str(), agent.order.text.as_str()),
+        (&*format!("web:{thread}"), "What is\nthe word?")
+    );
+    for frame in [
+        text("Let me "),
+        text("look."),
+        started("c1", "mcp__shop__find"),
+        settled("c1", "done"),
+        text("Heron."),
+    ] {
         agent.say.send(frame).await.unwrap();
     }
     let seen = kit.until(&thread, |it| it["messages"][1]["text"] == "Heron.").await;
@@ -44,7 +53,10 @@ async fn a_turn_streams_folds_its_narration_and_settles() {
     assert_eq!(answer["status"], "running");
     assert_eq!(answer["activity"][0], json!({"kind": "text", "id": "s1", "text": "Let me look."}));
     let call = &answer["activity"][1];
-    assert_eq!((&call["tool"], &call["server"], &call["state"]), (&json!("find"), &json!("shop"), &json!("done")));
+    assert_eq!(
+        (&call["tool"], &call["server"], &call["state"]),
+        (&json!("find"), &json!("shop"), &json!("done"))
+    );
     assert_eq!(call["allowed"], json!({"how": "server", "rule": "tools.approvals.default"}));
     assert_eq!((&call["resultBytes"], &call["resultCut"]), (&json!(9_000), &json!(true)));
     agent.say.send(done("Heron.")).await.unwrap();
@@ -61,7 +73,12 @@ async fn text_before_a_presentation_call_stays_in_the_answer() {
     let thread = kit.thread().await;
     kit.say(&thread, "x").await;
     let agent = kit.turn().await;
-    for frame in [text("Here is the report."), started("c1", "PublishReplyFile"), settled("c1", "done"), text("Anything else?")] {
+    for frame in [
+        text("Here is the report."),
+        started("c1", "PublishReplyFile"),
+        settled("c1", "done"),
+        text("Anything else?"),
+    ] {
         agent.say.send(frame).await.unwrap();
     }
     let seen = kit.until(&thread, |it| it["messages"][1]["text"].as_str().unwrap().ends_with("else?")).await;
@@ -159,7 +176,10 @@ async fn a_follow_up_is_read_given_back_or_uncertain() {
     assert!(matches!(agent.told.recv().await, Some(HostAnswer::Steer { id, .. }) if id == read));
     agent.say.send(HostFrame::Steered { id: read, applied: true }).await.unwrap();
     let seen = kit.until(&thread, |it| it["messages"].as_array().unwrap().len() == 3).await;
-    assert_eq!((&seen["messages"][2]["steered"], &seen["messages"][2]["text"]), (&json!(true), &json!("read")));
+    assert_eq!(
+        (&seen["messages"][2]["steered"], &seen["messages"][2]["text"]),
+        (&json!(true), &json!("read"))
+    );
     agent.say.send(done("done")).await.unwrap();
     let seen = kit.until(&thread, |it| it["messages"][1]["status"] == "succeeded").await;
     assert_eq!(seen["followUps"][0]["id"], unknown.as_str());
@@ -200,18 +220,24 @@ async fn a_title_of_the_agents_counts_once_its_call_is_done_and_never_over_a_per
     let thread = kit.thread().await;
     kit.say(&thread, "plan a trip").await;
     let agent = kit.turn().await;
-    let title = |call: &str, title: &str| HostFrame::Event(RunEvent::Title { call: call.into(), title: title.into() });
+    let title = |call: &str, title: &str| {
+        HostFrame::Event(RunEvent::Title { call: call.into(), title: title.into() })
+    };
     for frame in [started("c1", "SetConversationTitle"), title("c1", "Lost"), settled("c1", "failed")] {
         agent.say.send(frame).await.unwrap();
     }
-    for frame in [started("c2", "SetConversationTitle"), title("c2", "A trip to Oslo"), settled("c2", "done")] {
+    for frame in [started("c2", "SetConversationTitle"), title("c2", "A trip to Oslo"), settled("c2", "done")]
+    {
         agent.say.send(frame).await.unwrap();
     }
     kit.until(&thread, |it| it["thread"]["title"] == "A trip to Oslo").await;
     // A person's rename, and then a result that was on its way.
-    let own = kit.call(Method::PATCH, &format!("/threads/{thread}"), json!({"title": " My trip "})).await.json();
+    let own =
+        kit.call(Method::PATCH, &format!("/threads/{thread}"), json!({"title": " My trip "})).await.json();
     assert_eq!((&own["title"], &own["titleLocked"]), (&json!("My trip"), &json!(true)));
-    for frame in [started("c3", "SetConversationTitle"), title("c3", "Too late"), settled("c3", "done"), done("ok")] {
+    for frame in
+        [started("c3", "SetConversationTitle"), title("c3", "Too late"), settled("c3", "done"), done("ok")]
+    {
         agent.say.send(frame).await.unwrap();
     }
     let seen = kit.until(&thread, |it| it["messages"][1]["status"] == "succeeded").await;
@@ -231,7 +257,10 @@ async fn archive_restore_delete() {
     agent.say.send(done("y")).await.unwrap();
     kit.until(&thread, |it| it["messages"][1]["status"] == "succeeded").await;
     assert_eq!(kit.call(Method::DELETE, &path, Value::Null).await.json()["error"]["code"], "not_archived");
-    assert_eq!(kit.call(Method::PATCH, &path, json!({"archived": true, "pinned": true})).await.json()["pinned"], false);
+    assert_eq!(
+        kit.call(Method::PATCH, &path, json!({"archived": true, "pinned": true})).await.json()["pinned"],
+        false
+    );
     let refused = kit.post(&format!("{path}/submissions"), submission("z")).await;
     assert_eq!(refused.status, 409);
     assert_eq!(kit.call(Method::DELETE, &path, Value::Null).await.status, 204);

@@ -45,8 +45,10 @@ pub(super) fn apply(conn: &Connection, change: &Change) -> rusqlite::Result<()> 
         }
         Change::Message { thread, message } => put_message(conn, thread, message)?,
         Change::Submission(Submission { id, thread, digest, receipt }) => {
-            conn.prepare_cached("INSERT INTO submissions(id, thread, digest, receipt) VALUES(?1, ?2, ?3, ?4)")?
-                .execute(params![id, thread, digest, text(receipt)])?;
+            conn.prepare_cached(
+                "INSERT INTO submissions(id, thread, digest, receipt) VALUES(?1, ?2, ?3, ?4)",
+            )?
+            .execute(params![id, thread, digest, text(receipt)])?;
         }
         Change::FollowUp(follow_up) => {
             let open = !matches!(follow_up.state, FollowUpState::Applied | FollowUpState::Cancelled);
@@ -61,7 +63,14 @@ pub(super) fn apply(conn: &Connection, change: &Change) -> rusqlite::Result<()> 
                 "INSERT OR REPLACE INTO uploads(id, name, media_type, bytes, created, thread)
                  VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
             )?
-            .execute(params![row.id, row.name, row.media_type, row.size_bytes, row.created_ms, row.thread])?;
+            .execute(params![
+                row.id,
+                row.name,
+                row.media_type,
+                row.size_bytes,
+                row.created_ms,
+                row.thread
+            ])?;
         }
         Change::DropUpload(id) => {
             conn.execute("DELETE FROM uploads WHERE id = ?1", [id])?;
@@ -90,8 +99,9 @@ fn put_message(conn: &Connection, thread: &str, message: &Message) -> rusqlite::
     )?
     .execute(params![thread, id, open, text(message)])?;
     if !open && !message.text().trim().is_empty() {
-        let place: i64 =
-            conn.prepare_cached("SELECT place FROM messages WHERE id = ?1")?.query_row([id], |row| row.get(0))?;
+        let place: i64 = conn
+            .prepare_cached("SELECT place FROM messages WHERE id = ?1")?
+            .query_row([id], |row| row.get(0))?;
         conn.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([place])?;
         conn.prepare_cached("INSERT INTO words(rowid, text, message, thread) VALUES(?1, ?2, ?3, ?4)")?
             .execute(params![place, message.text(), id, thread])?;
@@ -100,7 +110,11 @@ fn put_message(conn: &Connection, thread: &str, message: &Message) -> rusqlite::
 }
 
 /// The one body that a statement finds.
-pub(super) fn one<T: DeserializeOwned>(conn: &Connection, sql: &str, key: &str) -> rusqlite::Result<Option<T>> {
+pub(super) fn one<T: DeserializeOwned>(
+    conn: &Connection,
+    sql: &str,
+    key: &str,
+) -> rusqlite::Result<Option<T>> {
     let body: Option<String> = conn.prepare_cached(sql)?.query_row([key], |row| row.get(0)).optional()?;
     body.map(|body| read(0, &body)).transpose()
 }

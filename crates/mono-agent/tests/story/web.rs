@@ -96,10 +96,14 @@ fn a_conversation_in_the_console_asks_runs_and_is_found_again() {
     let answer = &seen["messages"][1];
     assert_eq!(answer["text"], "The word is heron.");
     let call = &answer["activity"][1];
-    assert_eq!((&call["tool"], &call["state"], &call["allowed"]["how"]), (&json!("Read"), &json!("done"), &json!("policy")));
+    assert_eq!(
+        (&call["tool"], &call["state"], &call["allowed"]["how"]),
+        (&json!("Read"), &json!("done"), &json!("policy"))
+    );
     // The whole call comes from the agent's log.
     let (message, call) = (answer["id"].as_str().unwrap(), call["id"].as_str().unwrap());
-    let (_, whole) = console.ask("GET", &format!("/threads/{thread}/messages/{message}/calls/{call}"), &Value::Null);
+    let (_, whole) =
+        console.ask("GET", &format!("/threads/{thread}/messages/{message}/calls/{call}"), &Value::Null);
     assert!(whole["result"].as_str().unwrap().contains("heron"), "{whole}");
     // A question, answered with no.
     assert_eq!(send(2, "write it down").0, 202);
