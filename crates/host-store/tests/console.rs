@@ -1,6 +1,10 @@
 //! The console's rows.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests prepare files; what can't be set up fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests prepare files; what can't be set up fails the test"
+)]
 
 use host_console::{
     Change, ConsoleStore, FollowUp, FollowUpState, Message, RunState, RunStatus, StoreError, Submission,
