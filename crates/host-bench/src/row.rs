@@ -40,7 +40,8 @@ impl Row {
             ours,
             unit,
             peer: peer.to_owned(),
-            peer_figure: Some(figure),
+            // A peer that isn't installed has no figure.
+            peer_figure: figure.is_finite().then_some(figure),
             ratio: (figure > 0.0).then(|| ours / figure),
             bound: String::new(),
         }

@@ -2,6 +2,8 @@
 //! notes. Every method blocks.
 
 use crate::{Bullet, Fingerprint, SourceName};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One fact for the index.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,11 +99,11 @@ pub enum IndexError {
 
 /// The index.
 pub trait Index: Send + Sync {
-    /// Every source that is in it.
+    /// Every source that is in it. Asking again costs little where nothing changed.
     ///
     /// # Errors
     /// See [`IndexError`].
-    fn sources(&self) -> Result<Vec<IndexedSource>, IndexError>;
+    fn sources(&self) -> Result<Arc<BTreeMap<SourceName, IndexedSource>>, IndexError>;
 
     /// One source, where it is in it.
     ///

@@ -5,7 +5,7 @@ use crate::{
     Fact, Fingerprint, Index, IndexError, IndexedSource, Listed, NoteError, NoteFiles, Parsed, SourceName,
     SourceUpdate, parse, terms,
 };
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// After how many facts a transaction ends.
 const BATCH_FACTS: usize = 50_000;
@@ -47,16 +47,20 @@ impl Behind {
 /// Compares the notes with the index, by size, time and inode.
 pub(crate) fn behind(files: &dyn NoteFiles, index: &dyn Index) -> Result<Behind, SyncError> {
     let listed = files.list()?;
-    let mut known: BTreeMap<SourceName, IndexedSource> =
-        index.sources()?.into_iter().map(|it| (it.name.clone(), it)).collect();
+    let known = index.sources()?;
     let mut behind = Behind { empty: known.is_empty(), ..Behind::default() };
-    for source in listed {
-        let had = known.remove(&source.name);
-        if had.as_ref().is_none_or(|had| had.fingerprint != source.fingerprint) {
-            behind.changed.push((source, had));
+    let mut there = 0;
+    for source in &listed {
+        let had = known.get(&source.name);
+        there += usize::from(had.is_some());
+        if had.is_none_or(|had| had.fingerprint != source.fingerprint) {
+            behind.changed.push((source.clone(), had.cloned()));
         }
     }
-    behind.gone = known.into_keys().collect();
+    if there < known.len() {
+        let listed: BTreeSet<&SourceName> = listed.iter().map(|it| &it.name).collect();
+        behind.gone = known.keys().filter(|it| !listed.contains(it)).cloned().collect();
+    }
     Ok(behind)
 }
 

@@ -6,6 +6,7 @@
 //! that they were made from, so that a rebuild keeps them.
 
 mod facts;
+mod known;
 mod tables;
 mod vectors;
 
@@ -15,10 +16,12 @@ use facts::CommonWords;
 use host_memory::{
     FactRow, Index, IndexCounts, IndexError, IndexedSource, SourceName, SourceUpdate, VectorIdentity,
 };
+use known::KnownSources;
 use rusqlite::{Connection, ErrorCode};
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use vectors::VectorCache;
 
 /// The index, opened when it is first needed. Threads take turns; processes may share the file.
@@ -32,6 +35,7 @@ struct Open {
     inode: u64,
     vectors: VectorCache,
     common: CommonWords,
+    sources: KnownSources,
     /// After the connection, so that it is let go of last.
     _held: Held,
 }
@@ -72,7 +76,8 @@ impl MemoryIndex {
     fn open_file(&self) -> rusqlite::Result<Open> {
         let (conn, held) = tables::open(&self.path)?;
         let inode = std::fs::metadata(&self.path).map_or(0, |it| it.ino());
-        Ok(Open { conn, inode, vectors: VectorCache::default(), common: CommonWords::default(), _held: held })
+        let (vectors, common, sources) = Default::default();
+        Ok(Open { conn, inode, vectors, common, sources, _held: held })
     }
 }
 
@@ -120,8 +125,8 @@ pub(crate) fn transaction<T>(
 }
 
 impl Index for MemoryIndex {
-    fn sources(&self) -> Result<Vec<IndexedSource>, IndexError> {
-        self.with(|open| facts::sources(&open.conn))
+    fn sources(&self) -> Result<Arc<BTreeMap<SourceName, IndexedSource>>, IndexError> {
+        self.with(|open| open.sources.all(&open.conn))
     }
 
     fn source(&self, name: &SourceName) -> Result<Option<IndexedSource>, IndexError> {
@@ -129,7 +134,14 @@ impl Index for MemoryIndex {
     }
 
     fn update(&self, updates: &[SourceUpdate], gone: &[SourceName]) -> Result<(), IndexError> {
-        self.with(|open| transaction(&open.conn, || facts::update(&open.conn, updates, gone)))
+        self.with(|open| {
+            let done = transaction(&open.conn, || facts::update(&open.conn, updates, gone));
+            match &done {
+                Ok(()) => open.sources.committed(updates, gone),
+                Err(_) => open.sources.forget(),
+            }
+            done
+        })
     }
 
     fn fill(&self, updates: &mut dyn Iterator<Item = SourceUpdate>) -> Result<(), IndexError> {
@@ -139,13 +151,14 @@ impl Index for MemoryIndex {
             if std::mem::replace(&mut begun, true) {
                 return Err(rusqlite::Error::InvalidQuery);
             }
+            open.sources.forget();
             transaction(&open.conn, || facts::fill(&open.conn, updates))
         })
     }
 
     fn clear(&self) -> Result<(), IndexError> {
         self.with(|open| {
-            (open.vectors, open.common) = (VectorCache::default(), CommonWords::default());
+            (open.vectors, open.common, open.sources) = Default::default();
             tables::clear(&open.conn)
         })
     }

@@ -99,3 +99,24 @@ fn killed_writers_leave_whole_facts() {
         assert!(it.store.remember_now(text).unwrap().bytes_written == 0);
     }
 }
+
+// T10-01, REM-3: what the index holds is remembered between questions; another process's writes, an edit by hand and a
+// file that is gone are seen all the same, by a store that has asked before.
+#[test]
+fn a_store_that_has_asked_before_sees_what_others_changed() {
+    let it = World::new();
+    it.store.remember_now("the first fact").unwrap();
+    let other = it.again();
+    assert!(other.remember_now("the first fact").unwrap().duplicate);
+    other.remember_now("a second one from elsewhere").unwrap();
+    assert!(it.store.remember_now("a second one from elsewhere").unwrap().duplicate);
+    it.next_day();
+    it.store.remember_now("a third one, a day later").unwrap();
+    assert!(other.remember_now("a third one, a day later").unwrap().duplicate);
+    // By hand: the first day is gone, so its facts are new again.
+    std::fs::remove_file(it.path("daily/2026-09-03.md")).unwrap();
+    assert!(!it.store.remember_now("the first fact").unwrap().duplicate);
+    assert!(other.remember_now("the first fact").unwrap().duplicate);
+    assert!(!other.remember_now("a second one from elsewhere").unwrap().duplicate);
+    assert_eq!(it.facts(), ["a second one from elsewhere", "a third one, a day later", "the first fact"]);
+}

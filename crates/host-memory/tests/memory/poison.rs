@@ -170,6 +170,18 @@ fn capture(it: &World, model: Arc<Says>) -> Capture {
     Capture::new(it.store.clone(), model, config)
 }
 
+/// One step with work in it. A child that another test is just starting holds our locks for as long as it takes to
+/// start, and a step then leaves the work to whoever has the lock.
+async fn worked(capture: &Capture) -> CaptureStep {
+    for _ in 0..100 {
+        match capture.step().await {
+            CaptureStep::Idle => tokio::time::sleep(Duration::from_millis(10)).await,
+            done => return done,
+        }
+    }
+    CaptureStep::Idle
+}
+
 const TEA: &str = r#"{"memories":[{"text":"Ada likes tea","kind":"preference","salience":0.7,"entities":[{"id":"person:ada","name":"Ada","type":"person"}]}]}"#;
 
 // REC-2: bujo's capture, and T10-03 for it: a run is admitted once and noted once.
@@ -181,7 +193,7 @@ async fn a_turn_is_noted_once() {
     assert_eq!(it.store.admit(&turn("run-1", "I like gin", "Noted.")), Err(IntakeError::Conflict));
     assert_eq!(it.store.admit(&turn("run-2", "x", "NOTHING_TO_REPORT")), Ok(Admission::Skipped));
     let capture = capture(&it, Says::new(&[TEA]));
-    assert_eq!(capture.step().await, CaptureStep::Noted(1));
+    assert_eq!(worked(&capture).await, CaptureStep::Noted(1));
     assert_eq!(capture.step().await, CaptureStep::Idle);
     assert_eq!(it.recalled("tea").await, ["Ada likes tea"]);
     assert!(it.text("daily/2026-09-03.md").contains("refs=person:ada,kind:preference"));
@@ -194,13 +206,13 @@ async fn bad_answers_and_outages_are_tried_again_and_given_up_in_the_end() {
     it.store.admit(&turn("run-1", "I like tea", "Noted.")).unwrap();
     let secret = TEA.replace("Ada likes tea", "Ada's password is hunter2");
     let capture = capture(&it, Says::new(&["```json\n{}\n```", &secret]));
-    assert_eq!(capture.step().await, CaptureStep::Failed(FailureCategory::ModelOutput));
+    assert_eq!(worked(&capture).await, CaptureStep::Failed(FailureCategory::ModelOutput));
     assert_eq!(capture.step().await, CaptureStep::Idle);
     it.clock.advance(Duration::from_secs(60));
-    assert_eq!(capture.step().await, CaptureStep::Failed(FailureCategory::ModelOutput));
+    assert_eq!(worked(&capture).await, CaptureStep::Failed(FailureCategory::ModelOutput));
     for _ in 2..16 {
         it.clock.advance(Duration::from_secs(6 * 3600));
-        assert_eq!(capture.step().await, CaptureStep::Failed(FailureCategory::Provider));
+        assert_eq!(worked(&capture).await, CaptureStep::Failed(FailureCategory::Provider));
     }
     let report = it.store.inspect(None).unwrap();
     assert_eq!((report.counts.pending, report.counts.dead, report.items[0].attempts), (0, 1, 16));
