@@ -49,8 +49,9 @@ fn grammar(ending: &str) -> Option<Grammar> {
     let (language, definitions, wrappers): (Language, _, &'static [&'static str]) = match ending {
         "rs" => (tree_sitter_rust::LANGUAGE.into(), RUST, &["declaration_list"]),
         "py" | "pyi" => (tree_sitter_python::LANGUAGE.into(), PYTHON, &["block", "decorated_definition"]),
+        // JavaScript is a part of the grammar of TypeScript with JSX; tables of its own would add half a megabyte.
         "js" | "mjs" | "cjs" | "jsx" => {
-            (tree_sitter_javascript::LANGUAGE.into(), JAVASCRIPT, &["export_statement", "class_body"])
+            (tree_sitter_typescript::LANGUAGE_TSX.into(), JAVASCRIPT, &["export_statement", "class_body"])
         }
         "ts" | "mts" | "cts" => (
             tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
