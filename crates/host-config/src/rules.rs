@@ -9,6 +9,7 @@ use crate::settings::{Origin, Settings};
 use crate::spec::providers::ProviderSpec;
 use crate::spec::routes::check_route;
 use crate::spec::sandbox::host_problem;
+use host_vocab::cron::CronSchedule;
 use host_vocab::{Code, Place};
 use serde_json::Value;
 
@@ -223,6 +224,10 @@ impl Rules<'_> {
         if self.text("memory.llm.provider") == "agent-host" && self.is_set("memory.llm.endpoint") {
             let message = "only Ollama has an endpoint".to_owned();
             self.wrong(findings, code::CONFLICT, "memory.llm.endpoint", message, "take it away");
+        }
+        if let Err(error) = CronSchedule::parse(&self.text("memory.consolidation.cron"), "") {
+            let hint = "for example \"0 */2 * * *\": every two hours";
+            self.wrong(findings, code::BAD_VALUE, "memory.consolidation.cron", error.to_string(), hint);
         }
         if self.text("memory.capture.focus").len() > 2048 {
             let message = "the text has more than 2048 bytes".to_owned();

@@ -35,7 +35,6 @@ const UNBUILT: &[(&str, Asked, &str)] = &[
         Asked::Set,
         "a retention of its own for the memory's runs; the log's holds for them",
     ),
-    ("memory.consolidation.cron", Asked::Set, "another time for consolidation than every two hours"),
     ("memory.operatorActions.enabled", Asked::On, "changing memories over the operator's endpoint"),
     ("memory.supermemory.exposeMcpServer", Asked::On, "Supermemory's own MCP server"),
     ("continuations.enabled", Asked::Set, "continuations"),

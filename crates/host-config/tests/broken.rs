@@ -207,7 +207,7 @@ fn rules_between_settings() {
   "webhook": { "enabled": true, "host": "0.0.0.0" },
   "openaiApi": { "enabled": false, "host": "0.0.0.0" },
   "continuations": { "host": "10.0.0.1", "namedRoutes": { "a": { "mode": "silent", "conversationId": "x" } } },
-  "memory": { "mode": "journal", "writeMode": "capture" },
+  "memory": { "mode": "journal", "writeMode": "capture", "consolidation": { "cron": "0 25 * * *" } },
   "subagents": { "definitions": [{ "name": "a", "description": "b" }] }"#
         ))
         .said()

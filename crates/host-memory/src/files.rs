@@ -226,11 +226,12 @@ pub trait NoteWriter {
     /// See [`NoteError`]; then the folder is removed.
     fn backup(&mut self, stamp: &str) -> Result<String, NoteError>;
 
-    /// Removes all but the newest backups: they hold what was to be forgotten.
+    /// Removes all but the newest backups, and those of before `since_ms` (Unix milliseconds): they hold what was to
+    /// be forgotten. A backup whose name tells no time only counts.
     ///
     /// # Errors
     /// See [`NoteError`].
-    fn prune_backups(&mut self, keep: usize) -> Result<(), NoteError>;
+    fn prune_backups(&mut self, keep: usize, since_ms: i64) -> Result<(), NoteError>;
 
     /// Puts the sources of a backup in the place of those that are there.
     ///

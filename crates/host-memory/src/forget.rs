@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 const IDS_MAX: usize = 32;
 /// How many backups stay (A16.7).
 const BACKUPS_MAX: usize = 3;
+/// How old one gets: 30 days (A16.7).
+const BACKUP_AGE_MAX_MS: i64 = 30 * 86_400_000;
 const APPLIED: &str = ".forget/applied.json";
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 
@@ -193,10 +195,30 @@ impl MemoryStore {
             return Err(ForgetError::PutBack(err.to_string()));
         }
         self.files().remove_record(FENCE)?;
-        if let Err(err) = writer.prune_backups(BACKUPS_MAX) {
+        if let Err(err) = writer.prune_backups(BACKUPS_MAX, self.backups_since()) {
             tracing::warn!(error = %err, "older backups of the notes could not be removed");
         }
         Ok(Forgotten { forgotten: plan.ids.len(), backup })
+    }
+
+    /// Removes backups that are beyond their number or their age (A16.7): they hold what was to be forgotten.
+    ///
+    /// # Errors
+    /// See [`NoteError`].
+    pub fn expire_backups(&self) -> Result<(), NoteError> {
+        if !self.is_writable() {
+            return Ok(());
+        }
+        match self.files().lock(WRITE_WAIT, false) {
+            Ok(mut writer) => writer.prune_backups(BACKUPS_MAX, self.backups_since()),
+            // An unfinished change may need its backup; a writer at work makes this wait for the next hour.
+            Err(NoteError::Fenced | NoteError::Busy) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn backups_since(&self) -> i64 {
+        self.parts.clock.now_ms() - BACKUP_AGE_MAX_MS
     }
 
     fn drop_all(&self, writer: &mut dyn NoteWriter, ids: &[String], backup: &str) -> Result<(), SyncError> {

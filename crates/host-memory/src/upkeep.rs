@@ -4,12 +4,17 @@ use crate::intake::FailureCategory;
 use crate::{Capture, CaptureStep, MemoryStore};
 use host_ports::CancellationToken;
 use host_ports::memory::RememberError;
+use host_vocab::cron::CronSchedule;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::Notify;
 
 /// How often it looks by itself.
 const PAUSE: Duration = Duration::from_secs(30);
+/// How often backups are looked through (A16.7).
+const SWEEP_EVERY_MS: i64 = 3_600_000;
 /// How many vectors are made before turns are looked at again.
 const VECTORS_AT_ONCE: usize = 256;
 
@@ -28,9 +33,12 @@ pub struct Upkeep {
     store: MemoryStore,
     notes: Notes,
     wake: Arc<Notify>,
-    /// How often a page of the entities is made; `None` = never.
-    order: Option<Duration>,
-    ordered: Mutex<Option<Instant>>,
+    /// When a page of the entities is made; `None` = never.
+    order: Option<CronSchedule>,
+    /// When it is due next; `None` = at once, since nobody knows what a start has missed.
+    order_due: Mutex<Option<Timestamp>>,
+    /// When backups were looked through last, in Unix milliseconds.
+    swept: Mutex<Option<i64>>,
     /// One at a time works, also where a closing host helps along.
     turn: tokio::sync::Mutex<()>,
 }
@@ -38,21 +46,22 @@ pub struct Upkeep {
 impl Upkeep {
     /// Over a memory, with what becomes of its turns.
     pub fn new(store: MemoryStore, notes: Notes) -> Self {
-        let ordered = Mutex::default();
         Upkeep {
             store,
             notes,
             wake: Arc::default(),
             order: None,
-            ordered,
+            order_due: Mutex::default(),
+            swept: Mutex::default(),
             turn: tokio::sync::Mutex::default(),
         }
     }
 
-    /// The same, which also puts the memory in order from time to time (`bujo`).
+    /// The same, which also puts the memory in order (`bujo`): at its start, and then by a schedule in UTC (A18.1). A
+    /// time that passes while it is at work counts once.
     #[must_use]
-    pub fn with_order(mut self, every: Duration) -> Self {
-        self.order = Some(every);
+    pub fn with_order(mut self, schedule: CronSchedule) -> Self {
+        self.order = Some(schedule);
         self
     }
 
@@ -89,20 +98,40 @@ impl Upkeep {
         if let Err(why) = self.store.embed_missing(VECTORS_AT_ONCE).await {
             tracing::debug!(why, "no vectors were made; words alone find the new facts");
         }
-        if let Some(every) = self.order {
-            self.put_in_order(every).await;
+        if let Some(schedule) = &self.order {
+            self.put_in_order(schedule).await;
+        }
+        self.sweep_backups().await;
+    }
+
+    /// Lets go of backups that are too old, where it is time to look.
+    async fn sweep_backups(&self) {
+        let now = self.store.parts.clock.now_ms();
+        {
+            let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
+            if swept.is_some_and(|at| (at..at + SWEEP_EVERY_MS).contains(&now)) {
+                return;
+            }
+            *swept = Some(now);
+        }
+        let store = self.store.clone();
+        let done = tokio::task::spawn_blocking(move || store.expire_backups()).await;
+        if let Ok(Err(error)) = done {
+            tracing::warn!(%error, "old backups of the notes could not be removed");
         }
     }
 
     /// Makes the page of entities, where it is time.
-    async fn put_in_order(&self, every: Duration) {
-        let now = self.store.parts.clock.instant();
+    async fn put_in_order(&self, schedule: &CronSchedule) {
+        let Ok(now) = Timestamp::from_millisecond(self.store.parts.clock.now_ms()) else { return };
         {
-            let mut ordered = self.ordered.lock().unwrap_or_else(PoisonError::into_inner);
-            if ordered.is_some_and(|at| now.saturating_duration_since(at) < every) {
+            let mut due = self.order_due.lock().unwrap_or_else(PoisonError::into_inner);
+            let next = schedule.next_after(now, &TimeZone::UTC);
+            // A clock that went back must not make it wait for the old time.
+            if due.is_some_and(|at| now < at && next.is_none_or(|next| at <= next)) {
                 return;
             }
-            *ordered = Some(now);
+            *due = next;
         }
         let store = self.store.clone();
         match tokio::task::spawn_blocking(move || store.consolidate()).await {

@@ -5,6 +5,7 @@
 
 mod code;
 mod content;
+pub mod cron;
 mod diagnostic;
 mod effect;
 mod id;

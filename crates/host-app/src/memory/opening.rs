@@ -16,14 +16,15 @@ use host_ports::http::Http;
 use host_ports::model::Model;
 use host_redact::Redactor;
 use host_store::MemoryIndex;
+use host_vocab::cron::CronSchedule;
 use host_vocab::{Code, Diagnostic, Kind, Secret};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
 
-/// How often a memory is put in order (A1.13's default).
-const ORDER_EVERY: Duration = Duration::from_secs(2 * 3600);
+/// What `H` in `memory.consolidation.cron` is drawn from.
+const CONSOLIDATION_SEED: &str = "memory.consolidation";
 
 /// What a memory is made of besides its settings.
 pub(crate) struct MemoryParts<'a> {
@@ -81,8 +82,13 @@ fn local(store: MemoryStore, spec: &MemorySpec, model: Option<Arc<dyn Model>>) -
         _ => Notes::Nobody,
     };
     let mut upkeep = Upkeep::new(store.clone(), notes);
-    if store.tier() == Tier::Bujo && spec.consolidation.enabled && store.is_writable() {
-        upkeep = upkeep.with_order(ORDER_EVERY);
+    // The settings were checked: only an expression that is one gets here.
+    if store.tier() == Tier::Bujo
+        && spec.consolidation.enabled
+        && store.is_writable()
+        && let Ok(schedule) = CronSchedule::parse(&spec.consolidation.cron, CONSOLIDATION_SEED)
+    {
+        upkeep = upkeep.with_order(schedule);
     }
     let upkeep = Arc::new(upkeep);
     Local {

@@ -45,7 +45,7 @@ const MEMORY: &[Field] = &[
     field("memory.consolidation.enabled", Bool, "Whether notes are put in order from time to time.")
         .on(true)
         .env("MONO_AGENT_MEMORY_CONSOLIDATION_ENABLED"),
-    field("memory.consolidation.cron", Text, "When.")
+    field("memory.consolidation.cron", Text, "When: a cron expression of five fields, in UTC.")
         .text("0 */2 * * *")
         .env("MONO_AGENT_MEMORY_CONSOLIDATION_CRON"),
     field("memory.capture.focus", Text, "What to look for, in at most 2048 bytes."),

@@ -89,7 +89,7 @@ impl NoteWriter for Writer<'_> {
         }
     }
 
-    fn prune_backups(&mut self, keep: usize) -> Result<(), NoteError> {
+    fn prune_backups(&mut self, keep: usize, since_ms: i64) -> Result<(), NoteError> {
         let failed = |err: std::io::Error| io("the backups", &err);
         let Some(above) = self.folder.path.parent() else { return Ok(()) };
         let mut names = Vec::new();
@@ -102,8 +102,11 @@ impl NoteWriter for Writer<'_> {
         }
         // Their names begin with their time.
         names.sort_unstable();
-        for name in names.iter().take(names.len().saturating_sub(keep)) {
-            std::fs::remove_dir_all(above.join(name)).map_err(failed)?;
+        let beyond = names.len().saturating_sub(keep);
+        for (at, name) in names.iter().enumerate() {
+            if at < beyond || made_ms(name).is_some_and(|made| made < since_ms) {
+                std::fs::remove_dir_all(above.join(name)).map_err(failed)?;
+            }
         }
         Ok(())
     }
@@ -118,6 +121,12 @@ impl NoteWriter for Writer<'_> {
         }
         Ok(())
     }
+}
+
+/// When a backup was made, by its name: `.memory-forget-backup-<Unix milliseconds>-<checksum>`.
+fn made_ms(name: &str) -> Option<i64> {
+    let stamp = name.strip_prefix(".memory-forget-backup-")?.split('-').next()?;
+    (stamp.len() == 13).then(|| stamp.parse().ok()).flatten()
 }
 
 impl Writer<'_> {

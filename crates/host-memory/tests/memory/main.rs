@@ -15,3 +15,4 @@ mod recall;
 mod remember;
 mod remote;
 mod speed;
+mod upkeep;
