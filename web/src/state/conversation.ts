@@ -33,14 +33,14 @@ export class Conversation {
     return `/threads/${encodeURIComponent(this.id)}`;
   }
 
-  /** Loads or catches up. What is on screen stays until it is there. */
-  async load(): Promise<void> {
+  /** Loads or catches up. What is on screen stays until it is there; `anew` believes nothing of it. */
+  async load(anew = false): Promise<void> {
     try {
       const got = await get<ThreadDetail>(this.base);
       batch(() => {
         takeThreads([got.thread]);
-        this.messages.value = merged(this.messages.value, this.mine(got.messages));
-        if (this.state.value !== "ready") this.olderCursor.value = got.olderCursor;
+        this.messages.value = merged(anew ? [] : this.messages.value, this.mine(got.messages));
+        if (anew || this.state.value !== "ready") this.olderCursor.value = got.olderCursor;
         this.setAsks(got.asks);
         this.followUps.value = got.followUps;
         this.state.value = "ready";

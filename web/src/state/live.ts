@@ -10,6 +10,7 @@ import { route } from "./router";
 import * as store from "./store";
 
 type Heard = {
+  serverId: string;
   threadId: string; thread: Thread; message?: Message; asks: Ask[]; followUps: FollowUp[]; agents: Agent[]; settings: Settings;
 };
 
@@ -19,7 +20,7 @@ function heard(kind: Kind, data: unknown): void {
   const mine = here && here.id === told.threadId ? here : null;
   switch (kind) {
     case "ready":
-      return ready();
+      return ready(String(told.serverId));
     case "message.delta":
       return mine?.delta(data as Delta);
     case "message.changed":
@@ -45,14 +46,15 @@ function heard(kind: Kind, data: unknown): void {
   }
 }
 
-let readied = false;
+let server: string | null = null;
 
-/** Connected: after a break, everything on screen is fetched again. */
-function ready(): void {
-  const again = readied;
-  readied = true;
+/** Connected: after a break, everything on screen is fetched again. A new process counts its changes anew. */
+function ready(serverId: string): void {
+  const again = server !== null;
+  const anew = again && server !== serverId;
+  server = serverId;
   void store.loadActive();
-  void open.peek()?.load();
+  void open.peek()?.load(anew);
   if (!again) return;
   void store.start();
   for (const key of store.shelves.peek().keys()) {

@@ -94,10 +94,13 @@ describe("a slow network", () => {
     await page.goto(`${bench.mock.url}/agents/atlas/chats/weekly`);
     await page.waitForSelector(".bone");
     await page.waitForSelector(".answer", { timeout: 30_000 });
-    await wire.send("Network.emulateNetworkConditions", { offline: false, latency: 8000, downloadThroughput: 40_000, uploadThroughput: 20_000 });
-    await send(page, "are you there");
-    await page.waitForSelector(".sending >> text=are you there", { timeout: 7_000 });
     await wire.send("Network.emulateNetworkConditions", { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
+    let pass = () => {};
+    const held = new Promise<void>((resolve) => (pass = resolve));
+    await page.route("**/submissions", (route) => void held.then(() => route.continue()));
+    await send(page, "are you there");
+    await page.waitForSelector(".sending >> text=are you there");
+    pass();
     await settled(page);
     expect(await page.locator(".me >> text=are you there").count()).toBe(1);
   });
