@@ -64,6 +64,19 @@ function useTitle(): void {
   }, [waits + title]);
 }
 
+/** The frame of index.html, until there is something to put into it. */
+function Frame(): VNode {
+  return (
+    <div class="app frame">
+      <div class="rail" />
+      <div class="panes">
+        <div class="list" />
+        <main class="main" id="main"><h1 class="sr">mono-agent</h1><div class="page narrow"><Bones label="Loading the console" rows={3} /></div></main>
+      </div>
+    </div>
+  );
+}
+
 function App(): VNode {
   const here = route.value;
   const it = agent.value;
@@ -73,14 +86,15 @@ function App(): VNode {
     if (it && here.agent === it.id) rememberAgent(it.id);
   }, [boot.value, here, it?.id]);
   if (loginNeeded.value) return <><Login /><Announcer /></>;
-  if (!boot.value) {
+  if (!boot.value && bootError.value) {
     return (
       <main class="door" id="main">
         <h1 class="sr">mono-agent</h1>
-        {bootError.value ? <div class="door-fault"><Failed error={bootError.value} again={() => void start()} what="The console can't be reached." /></div> : <Bones label="Loading the console" rows={3} />}
+        <div class="door-fault"><Failed error={bootError.value} again={() => void start()} what="The console can't be reached." /></div>
       </main>
     );
   }
+  if (!boot.value) return <Frame />;
   const summons = summoned.value;
   return (
     <>
@@ -100,4 +114,6 @@ startRouter();
 startKeys();
 startLive();
 void start();
-render(<App />, document.getElementById("root")!);
+const root = document.getElementById("root")!;
+root.replaceChildren();
+render(<App />, root);

@@ -13,7 +13,7 @@ import { Badge, Icon, Marked } from "../ui/icons";
 import { useLoad, useNow, useSettled } from "../ui/hooks";
 import { room } from "../ui/media";
 import { Bones, Empty, Failed, Scroll, Search } from "../ui/pieces";
-import { AgentPicker } from "../ui/shell";
+import { AgentPicker, ConnectionLine } from "../ui/shell";
 import { ThreadMenu } from "./thread-menu";
 
 const MONTH = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric" });
@@ -58,6 +58,7 @@ export function ConversationList(): VNode {
         </div>
         <Search value={query} set={setQuery} label="Search" hint={!phone} />
       </div>
+      {phone && <ConnectionLine />}
       <Scroll label={archived ? "List of archived conversations" : "List of conversations"}>
         {searching ? <Results query={query.trim()} /> : <Rows archived={archived} />}
         {!searching && it && (

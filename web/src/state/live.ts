@@ -1,6 +1,6 @@
 // Ties the live feed to the picture: what is heard changes it, and `ready` after a break fetches what is shown.
 
-import { effect } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { get, loginNeeded } from "../api/client";
 import { connection, Feed } from "../api/feed";
 import type { Kind } from "../api/feed";
@@ -65,6 +65,29 @@ function ready(serverId: string): void {
 
 const feed = new Feed(heard, () => void get("/settings").catch(() => {}));
 
+/** How long a hidden tab keeps its feed, and how often it looks around afterwards, in milliseconds. */
+const AWAKE_MS = 60_000;
+const GLANCE_MS = 30_000;
+/** Whether this tab was hidden for so long that it gave its connection up: a browser has six for one address. */
+const asleep = signal(false);
+
+function watchSleep(): void {
+  let timer: number | undefined;
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(timer);
+    clearInterval(timer);
+    if (document.visibilityState === "visible") {
+      asleep.value = false;
+      feed.retry();
+      return;
+    }
+    timer = window.setTimeout(() => {
+      asleep.value = true;
+      timer = window.setInterval(() => void store.loadActive(), GLANCE_MS);
+    }, AWAKE_MS);
+  });
+}
+
 /** Starts what keeps the picture right. */
 export function startLive(): void {
   effect(() => {
@@ -74,12 +97,10 @@ export function startLive(): void {
       open.value = wanted ? new Conversation(wanted) : null;
       void open.peek()?.load();
     }
-    if (store.boot.value && !loginNeeded.value) feed.follow(wanted);
+    if (store.boot.value && !loginNeeded.value && !asleep.value) feed.follow(wanted);
     else feed.stop();
   });
   addEventListener("online", () => feed.retry());
   addEventListener("offline", () => (connection.value = "offline"));
-  document.addEventListener("visibilitychange", () => {
-    if (document.visibilityState === "visible") feed.retry();
-  });
+  watchSleep();
 }

@@ -49,7 +49,7 @@ export class Bench {
   /** Another tab of the same profile. */
   async tab(context: BrowserContext, path: string): Promise<Page> {
     const page = await context.newPage();
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(40_000);
     page.on("pageerror", (error) => this.faults.push(`${path}: ${error.message}`));
     page.on("console", (line) => {
       if (line.type() === "error" && !/Failed to load resource|ERR_|net::/.test(line.text())) this.faults.push(`${path}: ${line.text()}`);
@@ -102,5 +102,5 @@ export async function send(page: Page, text: string): Promise<void> {
 
 /** The last answer, when it is whole. */
 export async function settled(page: Page, words = " done."): Promise<void> {
-  await page.waitForFunction((end) => [...document.querySelectorAll(".answer")].at(-1)?.textContent?.trimEnd().endsWith(end.trim()) && !document.querySelector(".answer.growing"), words, { timeout: 20_000 });
+  await page.waitForFunction((end) => [...document.querySelectorAll(".answer")].at(-1)?.textContent?.trimEnd().endsWith(end.trim()) && !document.querySelector(".answer.growing"), words, { timeout: 90_000 });
 }

@@ -51,7 +51,7 @@ const STATES: State[] = [
   { name: "chat-unreadable", path: "/agents/atlas/chats/weekly", world: (world) => world.faults.set("/threads/weekly", 500), ready: ".banner.bad" },
   {
     name: "chat-reconnecting", path: "/agents/atlas/chats/weekly", ready: ".answer",
-    act: async (page, world) => { world.faults.set("/events", 500); world.cut(); await page.waitForSelector(".line.warn", { timeout: 9_000 }); },
+    act: async (page, world) => { world.faults.set("/events", 500); world.cut(); await page.waitForSelector(".line.warn", { timeout: 40_000 }); },
   },
   { name: "chat-no-agent", path: "/", world: (world) => { world.agents = []; empty(world); }, ready: ".empty" },
   { name: "agent-offline", path: "/agents/scribe/chats", ready: "main" },
@@ -64,7 +64,7 @@ const STATES: State[] = [
   { name: "servers-one", path: "/agents/atlas/servers/wiki", ready: "text=It printed last" },
   { name: "runs", path: "/agents/atlas/runs", ready: ".run, .empty" },
   { name: "runs-one", path: "/agents/atlas/runs/run_5e90c4a1", ready: ".wf" },
-  { name: "runs-step", path: "/agents/atlas/runs/run_5e90c4a1?step=8", ready: ".wf" },
+  { name: "runs-step", path: "/agents/atlas/runs/run_5e90c4a1?step=10", ready: ".wf" },
   { name: "runs-interrupted", path: "/agents/atlas/runs/run_77c2e900", ready: ".banner.doubt" },
   { name: "memory", path: "/agents/atlas/memory", ready: ".facet a" },
   {

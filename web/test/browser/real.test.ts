@@ -14,7 +14,7 @@ async function page(path = "/"): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   await real.pages(context);
   const it = await context.newPage();
-  it.setDefaultTimeout(20_000);
+  it.setDefaultTimeout(60_000);
   it.on("pageerror", (error) => faults.push(error.message));
   it.on("console", (line) => line.type() === "error" && !/Failed to load resource|net::/.test(line.text()) && faults.push(line.text()));
   await it.goto(real.url + path);
@@ -124,7 +124,7 @@ describe.runIf(PROGRAM)("with the real program", () => {
     await send(it, "hold on");
     await it.waitForSelector(".act-line >> text=Working");
     await real.restartConsole();
-    await it.waitForSelector(".banner.doubt >> text=Interrupted.", { timeout: 30_000 });
+    await it.waitForSelector(".banner.doubt >> text=Interrupted.", { timeout: 60_000 });
     await send(it, "again");
     await it.waitForSelector(".answer >> text=I am here again.");
   });
@@ -163,7 +163,7 @@ describe.runIf(PROGRAM)("with the real program", () => {
     await it.goto(`${base}/servers/lost`);
     await it.waitForSelector("aside");
     await it.getByRole("button", { name: /Test|Try now/ }).click();
-    await it.waitForSelector("aside .banner.bad", { timeout: 40_000 });
+    await it.waitForSelector("aside .banner.bad", { timeout: 90_000 });
     await it.goto(`${base}/runs`);
     await it.waitForSelector("text=Nothing has run yet");
     await it.goto(`${base}/memory`);
