@@ -12,6 +12,7 @@ import { limits, patchThread, settings } from "../state/store";
 import { oneLine, plain, size } from "../text/words";
 import { Icon, MarkIcon } from "../ui/icons";
 import { room } from "../ui/media";
+import { hint } from "../ui/keys";
 import { Menu } from "../ui/overlay";
 import { Uploads } from "./uploads";
 import type { Chip } from "./uploads";
@@ -158,7 +159,11 @@ export function Composer({ agent, draftKey, talk, row, running, send, fresh }: C
           <span class="sp" />
           {length > most * 0.9 && <span class={length > most ? "counter over" : "counter"} role="status">{length.toLocaleString()} of {most.toLocaleString()}</span>}
           <span class="keys" aria-hidden="true">
-            <kbd>{settings.value.sendKey === "enter" ? "Enter" : "Ctrl Enter"}</kbd> send{running && <> <kbd>Esc</kbd> twice to stop</>}
+            {running && hint.value ? (
+              <b>Esc again stops the turn</b>
+            ) : (
+              <><kbd>{settings.value.sendKey === "enter" ? "Enter" : "Ctrl Enter"}</kbd> send{running && <> <kbd>Esc</kbd> twice to stop</>}</>
+            )}
           </span>
           {running && (
             <button type="button" class="btn stop" disabled={stopping} onClick={() => void stop()} data-stop>

@@ -19,12 +19,27 @@ export function Parts(props: { answer: Answer; agent: string; replies: { live: b
   if (answer.parts.length === 0) return null;
   return (
     <div class="parts">
-      {of("failure").map((part) => <Banner key={part.id} tone="bad">{part.name && <b><bdi>{plain(part.name)}</bdi> </b>}{plain(part.message)}</Banner>)}
+      {of("failure").map((part) => <Banner key={part.id} tone="bad">{part.name && <b><bdi>{oneLine(part.name)}</bdi> </b>}{failureOf(part)}</Banner>)}
       {of("attachment").map((part) => <FileCard key={part.id} part={part} answer={answer} />)}
       {of("reply_options").map((part) => <QuickReplies key={part.id} part={part} {...replies} />)}
       {of("restart_proposal").map((part) => <RestartCard key={part.id} part={part} answer={answer} agent={agent} />)}
     </div>
   );
+}
+
+const LOST: Record<string, string> = {
+  artifact_too_large: "is larger than the limit and was not attached.",
+  artifact_publish_failed: "could not be attached.",
+  artifact_missing: "is no longer there.",
+  artifact_expired: "was kept for its time and is gone.",
+  artifact_integrity_failed: "was changed since it was published, so it is not given out.",
+  reply_part_too_large: "is one too many for this answer, so it was not attached.",
+};
+
+/** What became of a part, in words that go on from its name where it has one. */
+export function failureOf(part: { name?: string; code: string; message: string }): string {
+  const words = LOST[part.code];
+  return part.name && words ? words : plain(part.message);
 }
 
 const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];

@@ -42,7 +42,7 @@ export function Audit(): VNode {
   const it = current.value;
   const [tool, setTool] = useState("");
   const [cursors, setCursors] = useState<string[]>([]);
-  const base = it ? `${path("agents", it.id)}/audit` : null;
+  const base = it ? `${path("agents", it.id)}/decisions` : null;
   const chain = useLoad(base, () => get<Verdict>(`${base}/verify`), false);
   const loaded = useLoad(base ? `${base} ${tool} ${cursors.length}` : null, async () => {
     const pages = await Promise.all([null, ...cursors].map((cursor) => get<Page>(base!, { tool, cursor, limit: 50 })));

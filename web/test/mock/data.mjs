@@ -77,7 +77,7 @@ function finished(threadId) {
       { kind: "compaction", id: id("s"), state: "done", tokensBefore: 96_000, tokensAfter: 31_000 },
     ],
     parts: [
-      { type: "failure", id: id("p"), partType: "attachment", code: "artifact_too_large", name: "weekly.pdf", message: "is larger than 20 MB and was not attached." },
+      { type: "failure", id: id("p"), partType: "attachment", code: "artifact_too_large", name: "weekly.pdf", message: "Attachment reply part is larger than its limit." },
       { type: "attachment", id: "p_csv", name: "weekly-tickets.csv", mediaType: "text/csv", sizeBytes: 49_357, sha256: "ab".repeat(32), expiresAt: new Date(Date.now() + 365 * DAY).toISOString() },
       { type: "attachment", id: "p_png", name: "tickets-by-product.png", mediaType: "image/png", sizeBytes: 1_204, sha256: "cd".repeat(32), expiresAt: new Date(Date.now() + 365 * DAY).toISOString() },
       { type: "attachment", id: "p_old", name: "tickets-from-the-week-before-with-a-very-long-name-that-nobody-can-read.csv", mediaType: "text/csv", sizeBytes: 50_100, sha256: "ef".repeat(32), expiresAt: ago(DAY) },

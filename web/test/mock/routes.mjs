@@ -215,11 +215,11 @@ export const routes = [
     return { runs, nextCursor: null, matchedAllTerms: runs.some((it) => words.every((word) => it.userInput.toLowerCase().includes(word))) };
   }],
   ["GET", "/agents/:a/runs/:r", ({ r }) => data.shown(found(data.runs(), "runId", r, "run"))],
-  ["GET", "/agents/:a/audit", ({ query }) => {
+  ["GET", "/agents/:a/decisions", ({ query }) => {
     const all = data.decisions();
     return query.get("tool") ? { ...all, decisions: all.decisions.filter((it) => it.tool === query.get("tool")) } : all;
   }],
-  ["GET", "/agents/:a/audit/verify", () => ({ ok: true, checked: 18_402, last: 18_402, horizon: null, broken: null, head: {}, database: [] })],
+  ["GET", "/agents/:a/decisions/verify", () => ({ ok: true, checked: 18_402, last: 18_402, horizon: null, broken: null, head: {}, database: [] })],
   ["GET", "/agents/:a/memory", ({ world }) => ({ mode: "bujo", upToDate: true, index: { memories: world.facts.length, live: 4, invalidated: 1, dropped: 1 }, embeddings: { model: "wordllama-256" } })],
   ["GET", "/agents/:a/memory/days", ({ world }) => data.memoryDays(world.facts)],
   ["GET", "/agents/:a/memory/days/:d", ({ world, d }) => ({ date: d, source: `daily/${d}.md`, facts: world.facts.filter((it) => it.createdAt.startsWith(d)), untrusted: true })],

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { exceptionsOf, rowsOf } from "../../src/chat/activity";
 import { answersOf, missing } from "../../src/chat/ask-user";
 import { contentOf, fieldsOf } from "../../src/chat/elicit";
-import { middleCut } from "../../src/chat/parts";
+import { failureOf, middleCut } from "../../src/chat/parts";
 import { repliesOf } from "../../src/chat/transcript";
 import { stateOf, ladderOf } from "../../src/screens/tools";
 import { routeOf, to } from "../../src/state/router";
@@ -62,6 +62,13 @@ describe("words", () => {
     expect(askTitle({ ...ask, tool: "SlackSendMessage", arguments: { channel: "#support" } } as Ask, "Atlas")).toBe("Send this message to #support?");
     expect(askTitle({ ...ask, tool: "mcp__tickets__close", arguments: {} } as Ask, "Atlas")).toBe("Let Atlas use close on tickets?");
     expect(askTitle({ ...ask, tool: "Odd", arguments: null } as Ask, "Atlas")).toBe("Let Atlas use Odd?");
+  });
+
+  // REP-4
+  it("a part that failed is named, and the reason is ours; without a name the server's words stand", () => {
+    expect(failureOf({ name: "weekly.pdf", code: "artifact_too_large", message: "x" })).toBe("is larger than the limit and was not attached.");
+    expect(failureOf({ code: "artifact_too_large", message: "Attachment reply part is larger than its limit." })).toBe("Attachment reply part is larger than its limit.");
+    expect(failureOf({ name: "a", code: "new_code", message: "words\u202E" })).toBe("words");
   });
 
   it("a long name is cut in the middle, its ending stays", () => {
