@@ -16,6 +16,7 @@ import { Bones, Copy, Empty, Failed, Search, Banner } from "../ui/pieces";
 import { AgentPicker, ConnectionLine } from "../ui/shell";
 import { StepDetails, Timeline } from "./timeline";
 import { rowsOf } from "../text/timeline";
+import { RunsReport } from "./report";
 
 const FILTERS: [string, string][] = [["", "All"], ["failed", "Failed"], ["cancelled", "Stopped"]];
 export const STATUS_WORDS: Record<string, string> = {
@@ -27,12 +28,23 @@ export function Runs(): VNode {
   const it = current.value;
   const { item, query } = route.value;
   const phone = room.value === "phone";
-  const shown = useRun(it, item);
+  const report = item === "report";
+  const shown = useRun(it, report ? null : item);
   const step = query.get("step");
   const rows = shown.data ? rowsOf(shown.data.timeline, shown.data.run.startedAt) : [];
   const picked = step === null ? null : (rows.find((row) => row.step === Number(step)) ?? null);
   const here = (at: number | null) => to(it?.id ?? "none", "runs", item, at === null ? undefined : { step: String(at) });
-  const main = item && it ? (
+  const main = report && it ? (
+    <>
+      <header class="bar">
+        <Back href={to(it.id, "runs")} label="All runs" />
+        <ListButton label="All runs" />
+        <div class="grow"><h1 class="cut">Report</h1></div>
+      </header>
+      <ConnectionLine />
+      <div class="scroll" tabIndex={0} role="region" aria-label="Report"><div class="page"><RunsReport agent={it} /></div></div>
+    </>
+  ) : item && it ? (
     <>
       <header class="bar">
         <Back href={to(it.id, "runs")} label="All runs" />
@@ -116,7 +128,11 @@ function List(): VNode {
   return (
     <>
       <div class="list-head">
-        <div class="agent">{phone && <h1 class="phone-h">Runs</h1>}<AgentPicker /></div>
+        <div class="agent">
+          {phone && <h1 class="phone-h">Runs</h1>}
+          <AgentPicker />
+          {it && <a class="btn quiet" href={to(it.id, "runs", "report")} aria-current={route.value.item === "report" ? "true" : undefined}>Report</a>}
+        </div>
         <Search value={query} set={setQuery} label="Search runs" hint={!phone} />
         <div class="chips slide" role="group" aria-label="Show">
           {FILTERS.map(([name, label]) => <button key={name} type="button" class="chip" aria-pressed={status === name} onClick={() => setStatus(name)}>{label}</button>)}

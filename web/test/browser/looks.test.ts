@@ -66,6 +66,7 @@ const STATES: State[] = [
   { name: "runs-one", path: "/agents/atlas/runs/run_5e90c4a1", ready: ".wf" },
   { name: "runs-step", path: "/agents/atlas/runs/run_5e90c4a1?step=10", ready: ".wf" },
   { name: "runs-interrupted", path: "/agents/atlas/runs/run_77c2e900", ready: ".banner.doubt" },
+  { name: "runs-report", path: "/agents/atlas/runs/report", ready: ".figures" },
   { name: "memory", path: "/agents/atlas/memory", ready: ".facet a" },
   {
     name: "memory-forget", path: `/agents/atlas/memory/${new Date().toISOString().slice(0, 10)}`, ready: ".rows .fact",

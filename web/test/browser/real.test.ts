@@ -166,6 +166,8 @@ describe.runIf(PROGRAM)("with the real program", () => {
     await it.waitForSelector("aside .banner.bad", { timeout: 90_000 });
     await it.goto(`${base}/runs`);
     await it.waitForSelector("text=Nothing has run yet");
+    await it.goto(`${base}/runs/report`);
+    await it.waitForSelector("text=Nothing ran in this time");
     await it.goto(`${base}/memory`);
     await it.waitForSelector("text=/memory/i");
     await it.goto(`${base}/audit`);

@@ -235,3 +235,12 @@ export const config = () => ({
   ],
   findings: [],
 });
+
+const figures = (runs, more = {}) => ({
+  runs, status: { succeeded: runs - 2, failed: 2 }, failureKinds: {}, successRate: (runs - 2) / runs, failureRate: 2 / runs, durationMs: { p50: 22_000, p90: 61_000, p99: 190_000, max: 240_000 },
+  inputTokens: 418_204, outputTokens: 21_911, cacheReadTokens: 0, costUsd: null, unpricedRuns: runs, ...more,
+});
+export const report = () => ({
+  total: figures(48, { failureKinds: { provider_auth: 1, overloaded: 3 }, costUsd: 1.84, unpricedRuns: 31 }),
+  groups: { "local:qwen3-32b": figures(31), "anthropic:claude-sonnet-4-5": figures(17, { costUsd: 1.84, unpricedRuns: 0 }) }, cut: false,
+});

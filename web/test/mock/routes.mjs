@@ -215,6 +215,7 @@ export const routes = [
     return { runs, nextCursor: null, matchedAllTerms: runs.some((it) => words.every((word) => it.userInput.toLowerCase().includes(word))) };
   }],
   ["GET", "/agents/:a/runs/:r", ({ r }) => data.shown(found(data.runs(), "runId", r, "run"))],
+  ["GET", "/agents/:a/report", () => data.report()],
   ["GET", "/agents/:a/decisions", ({ query }) => {
     const all = data.decisions();
     return query.get("tool") ? { ...all, decisions: all.decisions.filter((it) => it.tool === query.get("tool")) } : all;
