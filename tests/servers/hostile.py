@@ -23,7 +23,21 @@ def write(text):
     sys.stdout.flush()
 
 
+JUNK = [b"\x00\x01\x02", b"\xff\xfe broken utf-8", b"\x1b[31mred\x1b[0m", b"x" * (3 * 1024 * 1024), b"[]", b"[1, 2]", b"null",
+        b'{"jsonrpc":"2.0","id":987654,"result":{}}', b'{"jsonrpc":"2.0","id":"nobody","error":{"code":1,"message":"x"}}',
+        b'{"jsonrpc":"2.0","method":"notifications/unheard_of","params":[1]}', b'{"jsonrpc":"2.0"', b'{"id":null}',
+        b'{"jsonrpc":"2.0","id":"s1","method":"server/unheard_of"}', b'Content-Length: 20\r', b"\r"]
+
+
 def send(message):
+    if MODE == "junk":
+        for line in JUNK:
+            sys.stdout.buffer.write(line + b"\n")
+        # Every answer comes twice, with a byte order mark before it.
+        whole = b"\xef\xbb\xbf" + json.dumps(message).encode() + b"\n"
+        sys.stdout.buffer.write(whole + whole)
+        sys.stdout.buffer.flush()
+        return
     if MODE == "noise":
         write("one more line of noise\n")
     if MODE == "crlf":
@@ -77,6 +91,23 @@ def tools():
         return BASE + [tool("shift", {"type": "object", "properties": {"a": {"type": "string"}}})]
     if MODE == "slow-tool":
         return BASE + [tool("slow")]
+    if MODE == "ends":
+        return BASE + [tool(name) for name in ("mute", "quit", "half", "orphan")]
+    if MODE == "schemas":
+        loop = {"type": "object", "properties": {"next": {"$ref": "#"}}}
+        deep = {"type": "string"}
+        for _ in range(60):
+            deep = {"type": "object", "properties": {"d": deep}}
+        return BASE + [
+            tool("loop", loop), tool("deep", deep),
+            tool("slow_pattern", {"type": "object", "properties": {"w": {"type": "string", "pattern": "^(a+)+$"}}}),
+            tool("far", {"type": "object", "properties": {"x": {"$ref": "http://127.0.0.1:9/schema.json"}}}),
+            tool("dangling", {"type": "object", "properties": {"x": {"$ref": "#/$defs/nowhere"}}}),
+            tool("\u200bzero width\u202e", SCHEMA), tool("new\nline", SCHEMA), tool("emoji\U0001f4a5", SCHEMA),
+            tool("wide", {"type": "object", "properties": {"p%d" % n: {"type": "string"} for n in range(3000)}}),
+            tool("yes", {"type": "object", "additionalProperties": True, "$schema": "http://json-schema.org/draft-04/schema#",
+                         "properties": {"n": {"type": "number", "minimum": 0, "exclusiveMinimum": True}}}),
+        ]
     if MODE in ("die-in-call", "die-once"):
         return BASE + [tool("die")]
     if MODE == "results":
@@ -85,7 +116,7 @@ def tools():
     if MODE == "progress":
         return BASE + [tool("steps")]
     if MODE in ("asks", "modern-asks"):
-        return BASE + [tool("ask"), tool("visit"), tool("again"), tool("sample")]
+        return BASE + [tool("ask"), tool("visit"), tool("again"), tool("sample"), tool("capabilities")]
     return BASE
 
 
@@ -139,6 +170,7 @@ def call_result(request, name, arguments):
 
 FORM = {"type": "object", "required": ["name"], "properties": {
     "name": {"type": "string"}, "size": {"type": "integer", "default": 3}}}
+SAMPLE = {"messages": [{"role": "user", "content": {"type": "text", "text": "write"}}], "maxTokens": 5}
 QUESTIONS = {"ask": {"message": "Who are you?", "requestedSchema": FORM},
              "visit": {"mode": "url", "message": "Sign in", "url": "https://example.com/in", "elicitationId": "e1"}}
 
@@ -156,7 +188,7 @@ def rounds(request, name, params):
         answer = {"responses": params["inputResponses"], "state": params.get("requestState")}
         return reply(request, {"resultType": "complete", **text(json.dumps(answer, sort_keys=True))})
     if name == "sample":
-        wanted = {"s": {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 5}}}
+        wanted = {"s": {"method": "sampling/createMessage", "params": SAMPLE}}
     else:
         wanted = {"q": {"method": "elicitation/create", "params": QUESTIONS[name]}}
     return reply(request, {"resultType": "input_required", "inputRequests": wanted})
@@ -170,12 +202,16 @@ def call(request):
         sys.stderr.flush()
     if name == "ping":
         return reply(request, text("pong"))
-    if MODE == "asks" and name in ("ask", "visit"):
-        send({"jsonrpc": "2.0", "id": "q1", "method": "elicitation/create", "params": QUESTIONS[name]})
+    if name == "capabilities":
+        theirs = (params.get("_meta") or {}).get("io.modelcontextprotocol/clientCapabilities")
+        return reply(request, text(json.dumps(theirs if theirs is not None else STATE.get("theirs"))))
+    if MODE == "asks" and name in ("ask", "visit", "sample"):
+        asked = ("sampling/createMessage", SAMPLE) if name == "sample" else ("elicitation/create", QUESTIONS[name])
+        send({"jsonrpc": "2.0", "id": "q1", "method": asked[0], "params": asked[1]})
         for line in sys.stdin:
             answer = json.loads(line)
             if answer.get("id") == "q1":
-                return reply(request, text(json.dumps(answer.get("result"), sort_keys=True)))
+                return reply(request, text(json.dumps(answer.get("result", answer.get("error")), sort_keys=True)))
     if MODE == "modern-asks" and name in ("ask", "visit", "again", "sample"):
         return rounds(request, name, params)
     if name == "echo":
@@ -196,6 +232,22 @@ def call(request):
             return None
         time.sleep(30)
         return reply(request, text("slept"))
+    if name == "mute":
+        # It lives on and says nothing any more.
+        os.close(1)
+        time.sleep(3600)
+    if name == "quit":
+        sys.exit(0)
+    if name == "half":
+        write('{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"te' % json.dumps(request["id"]))
+        os.kill(os.getpid(), signal.SIGKILL)
+    if name == "orphan":
+        # A grandchild keeps the pipes open when the server is gone.
+        if os.fork() == 0:
+            os.setsid()
+            open(ARGUMENT, "w").write(str(os.getpid()))
+            time.sleep(3600)
+        os.kill(os.getpid(), signal.SIGKILL)
     if name == "steps":
         token = (params.get("_meta") or {}).get("progressToken")
         for step in range(4):
@@ -222,7 +274,59 @@ def call(request):
     return fail(request, -32602, "unknown tool " + str(name))
 
 
+BOOKS = [{"uri": "book://one", "name": "One", "mimeType": "text/plain", "size": 4, "description": "The first book."},
+         {"uri": "book://odd name \"\u00e9\"", "icons": [{"sizes": "48x48"}]}, {"name": "without an address"}]
+PROMPTS = [{"name": "review", "description": "Writes a review.", "arguments": [
+    {"name": "book", "description": "which one", "required": True}, {"name": "tone"}, {"description": "nameless"}]},
+    {"name": "bare"}]
+
+
+def library(request):
+    """Resources and prompts, in both eras."""
+    params, method = request.get("params") or {}, request["method"]
+    modern = MODE == "modern-library"
+    done = (lambda result: reply(request, {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", **result})
+            ) if modern else (lambda result: reply(request, result))
+    if method == "resources/list":
+        cursor = params.get("cursor")
+        if cursor is not None:
+            at = json.loads(cursor)
+            return done({"resources": [{"uri": "book://last"}] if at == {"at": 2, "\u00e9": 1} else []})
+        return done({"resources": BOOKS, "nextCursor": json.dumps({"at": 2, "\u00e9": 1})})
+    if method == "resources/templates/list":
+        return done({"resourceTemplates": [{"uriTemplate": "book://{number}", "name": "any", "description": "Any book."}]})
+    if method == "resources/read":
+        uri = params.get("uri")
+        if uri == "book://cover":
+            return done({"contents": [{"uri": uri, "mimeType": "image/png", "blob": "aGk="}]})
+        if uri == "book://asks":
+            answers = params.get("inputResponses")
+            if answers is None:
+                return reply(request, {"resultType": "input_required",
+                                       "inputRequests": {"r": {"method": "roots/list"}}})
+            return done({"contents": [{"uri": uri, "text": json.dumps(answers)}]})
+        if uri == "book://one":
+            return done({"contents": [{"uri": uri, "mimeType": "text/plain", "text": "page one", "odd": {"x": 1}}]})
+        return fail(request, -32602, "no such book")
+    if method == "prompts/list":
+        return done({"prompts": PROMPTS})
+    if method == "prompts/get" and params.get("name") == "review":
+        book = (params.get("arguments") or {}).get("book")
+        return done({"description": "A review", "messages": [
+            {"role": "user", "content": {"type": "text", "text": "Review %s." % book}},
+            {"role": "assistant", "content": {"type": "text", "text": "Gladly."}}]})
+    return fail(request, -32602, "no such prompt")
+
+
+def capabilities():
+    have = {"tools": {"listChanged": True}}
+    if MODE in ("library", "modern-library"):
+        have.update(resources={}, prompts={})
+    return have
+
+
 def initialize(request):
+    STATE["theirs"] = (request.get("params") or {}).get("capabilities")
     if MODE == "slow-start":
         time.sleep(float(ARGUMENT or "2"))
     if MODE == "refuses":
@@ -237,7 +341,7 @@ def initialize(request):
         return reply(request, {"protocolVersion": "2999-01-01", "capabilities": {}, "serverInfo": {"name": "f"}})
     reply(request, {
         "protocolVersion": "2025-06-18",
-        "capabilities": {"tools": {"listChanged": True}},
+        "capabilities": capabilities(),
         "serverInfo": {"name": "hostile", "version": "1"},
         "instructions": "USAGE-MARK: call ping first.",
     })
@@ -251,11 +355,12 @@ def discover(request):
         return None
     if MODE == "dies-on-probe":
         sys.exit(3)
-    if MODE in ("modern", "late-modern", "modern-listen", "modern-asks"):
+    if MODE in ("modern", "late-modern", "modern-listen", "modern-asks", "modern-library"):
         if MODE == "late-modern":
             time.sleep(float(ARGUMENT or "1"))
         return reply(request, {
-            "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {"listChanged": MODE == "modern-listen"}},
+            "resultType": "complete", "supportedVersions": ["2026-07-28"],
+            "capabilities": {**capabilities(), "tools": {"listChanged": MODE == "modern-listen"}},
             "instructions": "USAGE-MARK: modern.", "ttlMs": 0, "cacheScope": "private",
         })
     return fail(request, -32601, "unknown method")
@@ -301,6 +406,8 @@ def main():
                   "params": {"_meta": {SUBSCRIPTION: request["id"]}, "notifications": {"toolsListChanged": True}}})
         elif method == "ping":
             reply(request, {})
+        elif MODE in ("library", "modern-library") and (method or "").split("/")[0] in ("resources", "prompts"):
+            library(request)
         elif "id" in request:
             fail(request, -32601, "unknown method")
 

@@ -1,11 +1,14 @@
 //! The client that the public MCP conformance suite tests: our own pool, seal and gate against one address.
 
-use host_mcp::{EraChoice, McpPool, McpServerConfig, PoolOptions, Refresh};
+use host_mcp::{
+    Consent, EraChoice, McpPool, McpServerConfig, MemoryVault, OAuthIdentity, OAuthPorts, PoolOptions, Refresh,
+};
 use host_net::{NetHttp, NetSettings};
 use host_policy::{ApprovalRules, ToolPolicy};
 use host_ports::BoxFuture;
 use host_ports::ask::NobodyToAsk;
 use host_ports::elicit::{Elicit, ElicitAnswer, ElicitRequest};
+use host_ports::http::{Http as _, HttpRequest, Redirects};
 use host_ports::kept::KeepNothing;
 use host_ports::spawn::{Spawn, SpawnError, SpawnSpec, Spawned};
 use host_surface::{CallRequest, GatePorts, How, RunFacts, Surface, seal};
@@ -17,6 +20,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
 
+/// The address of the client's metadata document, as the suite knows it.
+const METADATA: &str = "https://conformance-test.local/client-metadata.json";
 /// The name under which the suite's server is attached.
 const SERVER: &str = "suite";
 
@@ -42,6 +47,7 @@ pub async fn conformance_client(
     let timeout = Duration::from_secs(20);
     let config = McpServerConfig { timeout, era, ..McpServerConfig::http(name, url) };
     let options = PoolOptions {
+        oauth: Some(logins(context)),
         elicit: Some(Arc::new(AgreesToDefaults)),
         roots: vec![PathBuf::from("/")],
         refresh: Refresh::Blocking,
@@ -56,6 +62,44 @@ pub async fn conformance_client(
     match (lines, error) {
         (Ok(lines), Some(error)) if lines.is_empty() => Err(error),
         (lines, _) => lines,
+    }
+}
+
+/// The login of the suite's person: our own OAuth, kept in memory, with what the scenario says of the client.
+fn logins(context: &Value) -> OAuthPorts {
+    let text = |name: &str| context.get(name).and_then(Value::as_str).map(str::to_owned);
+    OAuthPorts {
+        vault: Arc::new(MemoryVault::default()),
+        http: Arc::new(|_| Arc::new(NetHttp::new(NetSettings::default())) as _),
+        identity: OAuthIdentity {
+            client_id: text("client_id"),
+            client_secret: text("client_secret"),
+            metadata_url: Some(METADATA.to_owned()),
+            scopes: Vec::new(),
+        },
+        consent: Some(Arc::new(Browser)),
+    }
+}
+
+/// A browser whose person says yes: it opens the address and gives the one that it is sent back to.
+struct Browser;
+
+impl Consent for Browser {
+    fn redirect_uri(&self) -> String {
+        "http://localhost:3000/callback".to_owned()
+    }
+
+    fn authorize(&self, address: Url) -> BoxFuture<'_, Result<String, String>> {
+        Box::pin(async move {
+            let mut request = HttpRequest::new(http::Method::GET, address.clone());
+            request.redirects = Redirects::Return;
+            request.head_timeout = Duration::from_secs(15);
+            let http = NetHttp::new(NetSettings::default());
+            let answer = http.send(request).await.map_err(|error| error.to_string())?;
+            let back = answer.headers.get(http::header::LOCATION).and_then(|it| it.to_str().ok());
+            let back = back.and_then(|it| address.join(it).ok());
+            back.map(String::from).ok_or_else(|| format!("{} sends nobody back", answer.status))
+        })
     }
 }
 

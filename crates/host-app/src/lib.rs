@@ -23,6 +23,7 @@ mod questions;
 mod replay;
 mod report;
 mod run_context;
+mod sampling;
 mod state;
 mod surfaces;
 mod turn_lock;

@@ -10,6 +10,7 @@
 mod files;
 mod gate;
 mod history;
+mod mcp;
 mod memory;
 mod process;
 mod row;
@@ -51,6 +52,11 @@ const BENCHES: &[Bench] = &[
         run: files::run,
     },
     Bench {
+        name: "mcp",
+        about: "MCP servers: a call beside a bare rmcp client, 5,000 tools, cold start, what 1,000 runs leave behind",
+        run: mcp::run,
+    },
+    Bench {
         name: "memory",
         about: "long-term memory of 100,000 facts: rebuild, recall, Remember beside an fsync, resident memory",
         run: memory::run,
@@ -59,8 +65,14 @@ const BENCHES: &[Bench] = &[
 
 fn main() -> ExitCode {
     let mut asked = std::env::args_os().skip(1);
-    if asked.next().is_some_and(|it| it == memory::CHILD) {
+    let first = asked.next().unwrap_or_default();
+    if first == memory::CHILD {
         memory::child(std::path::Path::new(&asked.next().unwrap_or_default()));
+        return ExitCode::SUCCESS;
+    }
+    if first == mcp::SERVER {
+        let mut number = || asked.next().and_then(|it| it.to_str()?.parse().ok()).unwrap_or(0);
+        mcp::serve(number(), number());
         return ExitCode::SUCCESS;
     }
     let mut names: Vec<String> = std::env::args().skip(1).collect();

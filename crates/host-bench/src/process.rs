@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// The release binary beside this program.
-fn binary() -> PathBuf {
+pub fn binary() -> PathBuf {
     let me = std::env::current_exe().expect("this program has a path");
     let path = me.with_file_name("mono-agent");
     assert!(path.exists(), "build it first: cargo build --release -p mono-agent");

@@ -55,7 +55,6 @@ const UNBUILT: &[(&str, Asked, &str)] = &[
     ("tools.web.search.parallel", Asked::Set, "search by Parallel"),
     ("tools.web.fetch.parallel", Asked::Set, "fetching by Parallel"),
     ("tools.web.fetch.browserCommand", Asked::Set, "a browser for `WebFetch`"),
-    ("tools.mcpSampling", Asked::Filled, "sampling by MCP servers"),
     ("traceability", Asked::Set, "the trace registry"),
     ("interaction", Asked::Set, "the interaction bridge"),
     ("providers.piAuthPath", Asked::Set, "credentials of the Pi runtime"),

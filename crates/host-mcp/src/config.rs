@@ -37,6 +37,8 @@ pub struct McpServerConfig {
     pub era: EraChoice,
     /// Whether it gets the trusted context of each run (CTX-1); stdio servers alone.
     pub run_context: bool,
+    /// Whether it may have the agent's model write something (MCP-14).
+    pub sampling: bool,
     /// The names of its tools where it is a plugin (LIB-2): they are its tools' local names as they stand, the lists gate
     /// them like ours, and what it advertises besides is left out. `None` = a server (MCP-9).
     pub own_names: Option<Vec<ToolName>>,
@@ -158,6 +160,7 @@ impl McpServerConfig {
             call_total_max: CALL_TOTAL_DEFAULT,
             era: EraChoice::Auto,
             run_context: false,
+            sampling: false,
             own_names: None,
         }
     }
@@ -187,7 +190,7 @@ impl McpServerConfig {
             hash.update((bytes.len() as u64).to_be_bytes());
             hash.update(bytes);
         };
-        put(b"mono-agent mcp definitions 1");
+        put(b"mono-agent mcp definitions 2");
         put(self.name.as_str().as_bytes());
         put(self.era.as_str().as_bytes());
         match &self.transport {

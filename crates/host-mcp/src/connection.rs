@@ -1,24 +1,21 @@
 //! One live connection: listing tools and calling them over rmcp's service loop.
 
+use crate::ask::Request;
 use crate::definition::{Definitions, OddTool, Page, Route, TOOLS_MAX, ToolDefinition};
-use crate::elicitation::Asker;
 use crate::exchange::{Answer, Exchange};
 use crate::fault::{CallFault, ConnectError, HttpFault, line_of};
 use crate::handler::{Handler, Listeners};
 use crate::param_header;
-use crate::round::Round;
 use crate::stdio::ChildFacts;
 use host_ports::CancellationToken;
-use host_surface::ProgressSink;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, DiscoverRequest, DiscoverRequestParams,
-    ListToolsRequest, PaginatedRequestParams, PingRequest, ProtocolVersion, RequestId, SubscriptionFilter,
+    ClientRequest, DiscoverRequest, DiscoverRequestParams, ListToolsRequest, PaginatedRequestParams, PingRequest, ProtocolVersion, RequestId, SubscriptionFilter,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, RunningService, ServiceError};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
-use std::sync::Arc;
+use serde_json::Value;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -26,6 +23,10 @@ use tokio::time::Instant;
 
 /// The most pages of one list.
 const PAGES_MAX: usize = 500;
+/// How soon a list is read anew at the earliest, whatever its time to live.
+const TTL_MIN: Duration = Duration::from_secs(30);
+/// The longest time to live that is believed.
+const TTL_MAX: Duration = Duration::from_secs(24 * 3600);
 /// How often a subscription is opened on one connection.
 const SUBSCRIPTIONS_MAX: u32 = 6;
 /// How long an answer may still come in after the connection closed.
@@ -50,19 +51,10 @@ pub(crate) struct Connection {
     route: Route,
     revision: String,
     used: AtomicU64,
+    /// When the list has to be read anew, where the server says how long it holds.
+    listed_until: Mutex<Option<Instant>>,
     begun: Instant,
     in_flight: AtomicUsize,
-}
-
-/// One call, or one round of it.
-pub(crate) struct Request {
-    /// The server's own name of the tool.
-    pub(crate) remote: String,
-    pub(crate) arguments: Map<String, Value>,
-    pub(crate) round: Round,
-    pub(crate) cancel: CancellationToken,
-    pub(crate) progress: ProgressSink,
-    pub(crate) asker: Asker,
 }
 
 /// The bounds of one call.
@@ -115,6 +107,7 @@ impl Connection {
             route,
             revision: version.as_str().to_owned(),
             used: AtomicU64::new(0),
+            listed_until: Mutex::default(),
             begun: Instant::now(),
             in_flight: AtomicUsize::new(0),
         })
@@ -151,6 +144,8 @@ impl Connection {
             server_name: server.map(|it| line_of(&it.name)).unwrap_or_default(),
             server_version: server.map(|it| line_of(&it.version)).unwrap_or_default(),
             instructions: info.as_ref().and_then(|info| info.instructions.clone()).unwrap_or_default(),
+            resources: info.as_ref().is_some_and(|info| info.capabilities.resources.is_some()),
+            prompts: info.as_ref().is_some_and(|info| info.capabilities.prompts.is_some()),
             tools: Vec::new(),
             odd: Vec::new(),
         };
@@ -178,6 +173,7 @@ impl Connection {
             }
             let raw = self.ask(ClientRequest::ListToolsRequest(request)).await?;
             let page = Page::read(&raw).map_err(ConnectError::Protocol)?;
+            self.note_ttl(&page);
             for tool in page.tools() {
                 match tool {
                     Ok(tool) => match self.headers_of(&tool) {
@@ -201,6 +197,30 @@ impl Connection {
             }
         }
         Err(ConnectError::Protocol(format!("the server's list of tools has more than {PAGES_MAX} pages")))
+    }
+
+    /// Notes how long the list holds (MCP-13).
+    fn note_ttl(&self, page: &Page) {
+        let ttl = page.ttl_ms.as_ref().and_then(Value::as_u64).filter(|_| self.route == Route::Modern);
+        let until = ttl.map(|ms| Instant::now() + Duration::from_millis(ms).clamp(TTL_MIN, TTL_MAX));
+        *self.listed_until.lock().unwrap_or_else(PoisonError::into_inner) = until;
+    }
+
+    /// Whether the time to live of the list is over, of a server that doesn't announce changes. Says it once: whoever
+    /// is told reads the list anew.
+    pub(crate) fn list_is_stale(&self) -> bool {
+        let mut until = self.listed_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let over = until.is_some_and(|until| until <= Instant::now());
+        if over {
+            *until = None;
+        }
+        over && !self.announces_changes()
+    }
+
+    fn announces_changes(&self) -> bool {
+        let info = self.peer.peer_info();
+        let tools = info.as_ref().and_then(|info| info.capabilities.tools.as_ref());
+        tools.and_then(|tools| tools.list_changed) == Some(true)
     }
 
     /// Over HTTP the newest revision sends parameters as headers where a schema says so.
@@ -234,7 +254,7 @@ impl Connection {
         self.raw_of(answer.map(|_| ()), &handle.id).map_err(failed)
     }
 
-    /// Calls a tool by the server's own name.
+    /// Calls a tool, or asks for something else, and waits for the answer.
     ///
     /// # Errors
     /// See [`CallFault`]; nothing is ever sent twice here.
@@ -245,13 +265,9 @@ impl Connection {
     ) -> Result<Box<RawValue>, CallFault> {
         let Request { cancel, asker, .. } = request;
         let _busy = Busy::new(self);
-        let mut params = CallToolRequestParams::new(request.remote.clone());
-        params.arguments = Some(request.arguments.clone());
-        params.input_responses = request.round.responses.clone().map(|all| all.into_iter().collect());
-        params.request_state.clone_from(&request.round.state);
         let beat = Arc::new(Notify::new());
         let listening = self.listeners.listen(request.progress.clone(), Arc::clone(&beat), asker.clone());
-        let mut handle = self.send(ClientRequest::CallToolRequest(CallToolRequest::new(params))).await?;
+        let mut handle = self.send(request.wire()).await?;
         let _slot = SlotGuard { exchange: &self.exchange, id: handle.id.clone() };
         listening.named(handle.progress_token.0.clone());
         let ends_at = Instant::now() + bounds.total;
@@ -310,11 +326,7 @@ impl Connection {
     /// Subscribes to changes of the list where the newest revision wants that (MCP-13), until the connection
     /// ends or the server keeps ending the subscription.
     pub(crate) async fn follow_list(&self) {
-        let announces = self
-            .peer
-            .peer_info()
-            .and_then(|info| info.capabilities.tools.as_ref().and_then(|tools| tools.list_changed));
-        if self.route != Route::Modern || announces != Some(true) {
+        if self.route != Route::Modern || !self.announces_changes() {
             return;
         }
         for opened in 0..SUBSCRIPTIONS_MAX {

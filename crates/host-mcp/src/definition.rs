@@ -39,6 +39,12 @@ pub struct Definitions {
     pub server_version: String,
     /// Its own usage instructions.
     pub instructions: String,
+    /// Whether it has resources.
+    #[serde(default)]
+    pub resources: bool,
+    /// Whether it has prompts.
+    #[serde(default)]
+    pub prompts: bool,
     /// Its tools, in its order.
     pub tools: Vec<ToolDefinition>,
     /// Tools that can't be used, with the reason.
@@ -74,6 +80,9 @@ pub struct OddTool {
 #[serde(default)]
 pub(crate) struct Page {
     tools: Option<Vec<Box<RawValue>>>,
+    /// How long the list holds, in milliseconds; in the newest revision alone.
+    #[serde(rename = "ttlMs")]
+    pub(crate) ttl_ms: Option<Value>,
     /// Passed back as it came.
     #[serde(rename = "nextCursor")]
     pub(crate) next_cursor: Option<Value>,
@@ -201,6 +210,8 @@ mod tests {
             server_name: "s".into(),
             server_version: "1".into(),
             instructions: "use".into(),
+            resources: true,
+            prompts: false,
             tools: page(r#"{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}"#).0,
             odd: Vec::new(),
         };

@@ -1,7 +1,8 @@
 //! Schemas in the words of older drafts, said in today's (MCP-10).
 //!
 //! Draft 4 has `exclusiveMinimum: true` beside `minimum`, draft 3 `required: true` on a property. A validator of
-//! 2020-12 refuses the whole schema for either, and providers do too. The meaning stays the same.
+//! 2020-12 refuses the whole schema for either, and providers do too; what names such a draft, or one that nobody knows,
+//! is then taken for today's, in which lists of `items` are `prefixItems`. The meaning stays the same.
 
 use serde_json::{Map, Value};
 
@@ -10,25 +11,54 @@ const DATA: &[&str] = &["const", "default", "enum", "example", "examples"];
 /// Keys whose members are schemas by name.
 const NAMED: &[&str] = &["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
 
+/// Drafts that are read in their own words.
+const KNOWN: &[&str] = &["/draft-06/", "/draft-07/", "/draft/2019-09/", "/draft/2020-12/"];
+
 /// Rewrites what is of an older draft; everything else is left as it is. Depth is bounded by the parser (128).
 pub(crate) fn modernise(schema: &mut Value) {
+    let named = schema.get("$schema").and_then(Value::as_str).map(str::to_owned);
+    let known = named.as_deref().and_then(|named| KNOWN.iter().find(|it| named.contains(**it)));
+    if let (None, Some(map)) = (known, schema.as_object_mut()) {
+        map.shift_remove("$schema");
+    }
+    let todays = known.is_none_or(|it| it.contains("2020-12"));
+    rewrite(schema, todays);
+}
+
+fn rewrite(schema: &mut Value, todays: bool) {
     match schema {
-        Value::Object(map) => modernise_object(map),
-        Value::Array(items) => items.iter_mut().for_each(modernise),
+        Value::Object(map) => rewrite_object(map, todays),
+        Value::Array(items) => items.iter_mut().for_each(|it| rewrite(it, todays)),
         _ => {}
     }
 }
 
-fn modernise_object(map: &mut Map<String, Value>) {
+fn rewrite_object(map: &mut Map<String, Value>, todays: bool) {
+    if todays {
+        tuple(map);
+    }
     exclusive(map, "exclusiveMinimum", "minimum");
     exclusive(map, "exclusiveMaximum", "maximum");
     collect_required(map);
     for (key, value) in map.iter_mut() {
         if NAMED.contains(&key.as_str()) {
-            value.as_object_mut().into_iter().flat_map(|named| named.values_mut()).for_each(modernise);
+            value.as_object_mut().into_iter().flat_map(|named| named.values_mut()).for_each(|it| rewrite(it, todays));
         } else if !DATA.contains(&key.as_str()) {
-            modernise(value);
+            rewrite(value, todays);
         }
+    }
+}
+
+/// `items: [a, b], additionalItems: c` is `prefixItems: [a, b], items: c`.
+fn tuple(map: &mut Map<String, Value>) {
+    if !map.get("items").is_some_and(Value::is_array) || map.contains_key("prefixItems") {
+        return;
+    }
+    if let Some(first) = map.shift_remove("items") {
+        map.insert("prefixItems".to_owned(), first);
+    }
+    if let Some(others) = map.shift_remove("additionalItems") {
+        map.insert("items".to_owned(), others);
     }
 }
 
@@ -69,6 +99,29 @@ mod tests {
     use super::*;
     use host_surface::InputSchema;
     use serde_json::json;
+
+    // MCP-10: a schema that names its older draft is checked as that draft meant it; an unknown one costs no tool.
+    #[test]
+    fn a_named_older_draft_is_meant_as_it_was() {
+        for named in ["http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-03/schema", "https://example.com/mine"] {
+            let mut schema = json!({"$schema": named, "type": "object", "properties": {
+                "n": {"type": "number", "minimum": 0, "exclusiveMinimum": true},
+                "pair": {"type": "array", "items": [{"type": "string"}, {"type": "number"}], "additionalItems": false}}});
+            modernise(&mut schema);
+            let schema = InputSchema::new(schema);
+            assert!(schema.usable().is_ok(), "{named}");
+            assert!(schema.check(&json!({"n": 1, "pair": ["a", 2]})).is_ok());
+            for bad in [json!({"n": 0}), json!({"pair": [1]}), json!({"pair": ["a", 1, 2]})] {
+                assert!(schema.check(&bad).is_err(), "{named}: {bad}");
+            }
+        }
+        let mut seven = json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object",
+            "properties": {"pair": {"type": "array", "items": [{"type": "string"}]}}});
+        let before = seven.clone();
+        modernise(&mut seven);
+        assert_eq!(seven, before, "draft 7 is read in its own words");
+        assert!(InputSchema::new(seven).check(&json!({"pair": [1]})).is_err());
+    }
 
     // MCP-10
     #[test]

@@ -1,10 +1,12 @@
-//! What a server asks in the middle of a call: a form or a visit for a person, the roots (MCP-14).
+//! What a server asks in the middle of a call: a form or a visit for a person, the agent's model, the roots (MCP-14).
 //!
 //! A question belongs to the call that the server is busy with. Where calls of more than one run are in flight
 //! on a connection, nobody can tell whose it is, and it is declined.
 
+use crate::sampling;
 use host_ports::CancellationToken;
 use host_ports::elicit::{Elicit, ElicitAnswer, ElicitRequest, Wanted};
+use host_ports::sample::{Sample, SampleParent};
 use host_surface::{CallContext, InputSchema};
 use host_vocab::{ServerName, Untrusted, text};
 use serde_json::{Map, Value, json};
@@ -29,6 +31,8 @@ pub(crate) struct Asker {
     server: ServerName,
     roots: Arc<[PathBuf]>,
     context: CallContext,
+    /// Who writes what the server wants of the agent's model; none = sampling is off.
+    model: Option<Arc<dyn Sample>>,
     /// The questions: while a person thinks, the server's time stands still.
     questions: Arc<Mutex<Questions>>,
 }
@@ -40,7 +44,13 @@ impl Asker {
         roots: Arc<[PathBuf]>,
         context: CallContext,
     ) -> Self {
-        Asker { port, server, roots, context, questions: Arc::default() }
+        Asker { port, server, roots, context, model: None, questions: Arc::default() }
+    }
+
+    /// The same for a server that may have the agent's model write something.
+    pub(crate) fn with_model(mut self, model: Option<Arc<dyn Sample>>) -> Self {
+        self.model = model;
+        self
     }
 
     /// Whether two calls belong to the same run.
@@ -95,6 +105,30 @@ impl Asker {
         }
     }
 
+    /// Answers a `sampling/createMessage` with the result of the protocol.
+    ///
+    /// # Errors
+    /// Why not, in words for the server.
+    pub(crate) async fn sample(&self, params: &Value) -> Result<Value, String> {
+        let model = self.model.as_ref().ok_or("using the agent's model is off for this server")?;
+        let CallContext { conversation, run, call, cancel, .. } = &self.context;
+        let (conversation, run, call) = (conversation.clone(), run.clone(), call.clone());
+        let parent = SampleParent { conversation, run, call, server: self.server.clone(), cancel: cancel.clone() };
+        let request = sampling::request(params)?;
+        {
+            let mut questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
+            if questions.sampled >= sampling::SAMPLES_MAX {
+                return Err(format!("a call may use the agent's model {} times", sampling::SAMPLES_MAX));
+            }
+            questions.sampled += 1;
+        }
+        let _open = Open::new(&self.questions);
+        tokio::select! {
+            answer = model.sample(request, parent) => answer.map(|it| sampling::result(&it)),
+            () = cancel.cancelled() => Err("the call was cancelled".to_owned()),
+        }
+    }
+
     /// Answers the requests of one `input_required` round, by their keys.
     ///
     /// # Errors
@@ -112,8 +146,12 @@ impl Asker {
                 }
                 Some("elicitation/create") => self.elicit(params).await,
                 Some("roots/list") => roots_result(&self.roots),
+                Some("sampling/createMessage") if self.model.is_none() => {
+                    return Err("it wants to use the agent's model, which is off (tools.mcpSampling)".to_owned());
+                }
                 Some("sampling/createMessage") => {
-                    return Err("it wants to use the agent's model, which is off".to_owned());
+                    let answer = self.sample(params).await;
+                    answer.map_err(|why| format!("it wanted to use the agent's model: {why}"))?
                 }
                 other => {
                     let shown = text::one_line(other.unwrap_or("something without a name"), 60);
@@ -130,6 +168,8 @@ impl Asker {
 #[derive(Debug, Default)]
 struct Questions {
     open: usize,
+    /// How often the agent's model was used.
+    sampled: u32,
     /// When the last one was answered or withdrawn.
     answered_at: Option<Instant>,
 }

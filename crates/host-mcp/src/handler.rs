@@ -6,10 +6,10 @@ use host_surface::{Progress, ProgressSink};
 use host_vocab::text;
 use rmcp::ClientHandler;
 use rmcp::model::{
-    ClientCapabilities, CustomRequest, CustomResult, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, CustomRequest, CustomResult, ElicitRequestParams, ElicitResult, ElicitationAction,
     ElicitationCapability, FormElicitationCapability, Implementation, InitializeRequestParams,
     ListRootsResult, LoggingMessageNotificationParam, NumberOrString, ProgressNotificationParam,
-    RootsCapabilities, UrlElicitationCapability,
+    RootsCapabilities, SamplingCapability, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::{Value, json};
@@ -94,14 +94,15 @@ impl Drop for ListenGuard {
     }
 }
 
-/// Answers a server. Elicitation is declined where nobody can be asked, and not announced then; sampling is
-/// refused.
+/// Answers a server. Elicitation is declined where nobody can be asked, and not announced then; sampling is refused and
+/// not announced where the server is not listed for it.
 pub(crate) struct Handler {
     label: String,
     listeners: Arc<Listeners>,
     list_changed: Arc<Notify>,
     roots: Arc<[PathBuf]>,
     elicits: bool,
+    samples: bool,
 }
 
 impl Handler {
@@ -111,8 +112,9 @@ impl Handler {
         list_changed: Arc<Notify>,
         roots: Arc<[PathBuf]>,
         elicits: bool,
+        samples: bool,
     ) -> Self {
-        Handler { label, listeners, list_changed, roots, elicits }
+        Handler { label, listeners, list_changed, roots, elicits, samples }
     }
 }
 
@@ -123,6 +125,19 @@ impl Handler {
             answer = asker.elicit(params) => answer,
             () = asker.cancel().cancelled() => json!({"action": "cancel"}),
         }
+    }
+
+    async fn sample(&self, params: &Value) -> Result<Value, rmcp::ErrorData> {
+        let error = |code, words: String| rmcp::ErrorData::new(code, words, None);
+        if !self.samples {
+            let method = "sampling/createMessage".to_owned();
+            return Err(error(rmcp::model::ErrorCode::METHOD_NOT_FOUND, method));
+        }
+        let asker = self.listeners.asker().ok_or_else(|| {
+            let words = "no call of one single run is in flight that this could belong to";
+            error(rmcp::model::ErrorCode::INVALID_REQUEST, words.to_owned())
+        })?;
+        asker.sample(params).await.map_err(|why| error(rmcp::model::ErrorCode::INTERNAL_ERROR, why))
     }
 }
 
@@ -136,6 +151,9 @@ impl ClientHandler for Handler {
             let form = FormElicitationCapability::default();
             let url = UrlElicitationCapability::default();
             capabilities.elicitation = Some(ElicitationCapability::new().with_form(form).with_url(url));
+        }
+        if self.samples {
+            capabilities.sampling = Some(SamplingCapability::default());
         }
         InitializeRequestParams::new(
             capabilities,
@@ -160,6 +178,17 @@ impl ClientHandler for Handler {
         serde_json::from_value(answer).or_else(|_| Ok(ElicitResult::new(ElicitationAction::Cancel)))
     }
 
+    async fn create_message(
+        &self,
+        request: CreateMessageRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, rmcp::ErrorData> {
+        let params = serde_json::to_value(&request).unwrap_or_default();
+        let answer = self.sample(&params).await?;
+        serde_json::from_value(answer)
+            .map_err(|_| rmcp::ErrorData::internal_error("the answer could not be written", None))
+    }
+
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -168,6 +197,9 @@ impl ClientHandler for Handler {
         // A form that rmcp's own types can't read comes this way.
         if request.method == "elicitation/create" {
             return Ok(CustomResult::new(self.elicit(&request.params.unwrap_or_default()).await));
+        }
+        if request.method == "sampling/createMessage" {
+            return self.sample(&request.params.unwrap_or_default()).await.map(CustomResult::new);
         }
         Err(rmcp::ErrorData::new(rmcp::model::ErrorCode::METHOD_NOT_FOUND, request.method, None))
     }

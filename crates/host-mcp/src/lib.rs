@@ -5,7 +5,9 @@
 //! cause, so that one bad server never hides the others. Nothing here starts a process or opens a socket:
 //! pipes come from the `Spawn` port, HTTP from the `Http` port, and `rmcp` speaks the protocol in between.
 
+mod ask;
 mod cache;
+mod call;
 mod config;
 mod connection;
 mod definition;
@@ -19,6 +21,7 @@ mod handler;
 mod handshake;
 mod install;
 mod legacy_sse;
+mod library;
 mod lifecycle;
 mod lines;
 mod naming;
@@ -29,6 +32,7 @@ mod repair;
 mod result;
 mod round;
 mod run_context;
+mod sampling;
 mod served;
 mod server;
 mod source;
@@ -46,6 +50,7 @@ pub use config::{
 pub use definition::{Definitions, OddTool, Route, ToolDefinition};
 pub use environment::{EnvironmentError, EnvironmentSources, SAFE_NAMES, child_environment};
 pub use fault::{ConnectError, HttpFault};
+pub use library::{Admits, McpPrompts, McpResources};
 pub use naming::{NamingError, local_names, shown_name};
 pub use oauth::{
     Consent, HttpFor, MemoryVault, OAuthError, OAuthIdentity, OAuthPorts, TokenVault, is_credential_header,

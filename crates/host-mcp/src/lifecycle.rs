@@ -20,6 +20,7 @@ use crate::streamable::{Endpoint, PortClient};
 use host_ports::CancellationToken;
 use host_ports::elicit::Elicit;
 use host_ports::http::Http;
+use host_ports::sample::Sample;
 use host_ports::spawn::{Confine, OwnFolder, Spawn, SpawnSpec};
 use host_redact::Redactor;
 use rmcp::model::ProtocolVersion;
@@ -53,6 +54,8 @@ pub(crate) struct Ports {
     pub(crate) roots: Arc<[PathBuf]>,
     /// Who is asked what servers want of a person.
     pub(crate) elicit: Option<Arc<dyn Elicit>>,
+    /// Who writes what servers want of the agent's model.
+    pub(crate) model: Option<Arc<dyn Sample>>,
     /// What no message may carry.
     pub(crate) redactor: Arc<Redactor>,
 }
@@ -298,6 +301,7 @@ impl Job<'_> {
             Arc::clone(&parts.list_changed),
             Arc::clone(&self.ports.roots),
             self.ports.elicit.is_some(),
+            self.ports.model.is_some() && self.config.sampling,
         );
         let over_http = parts.child.is_none();
         let service = Box::pin(handler.serve_with_lifecycle(transport, mode)).await.map_err(|error| {

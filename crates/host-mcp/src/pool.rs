@@ -3,6 +3,7 @@
 use crate::cache::DefinitionCache;
 use crate::config::{McpServerConfig, McpTransport};
 use crate::definition::Route;
+use crate::library::{Admits, LibrarySource};
 use crate::lifecycle::Ports;
 use crate::oauth::{OAuth, OAuthPorts, is_credential_header};
 use crate::run_context::{RunContexts, overlay};
@@ -12,6 +13,7 @@ use crate::status::{ServerState, ServerStatus, TestReport};
 use futures_util::future::join_all;
 use host_ports::elicit::Elicit;
 use host_ports::http::Http;
+use host_ports::sample::Sample;
 use host_ports::spawn::Spawn;
 use host_redact::Redactor;
 use host_surface::ToolSource;
@@ -57,6 +59,8 @@ pub struct PoolOptions {
     /// Who is asked what servers want of a person in the middle of a call (MCP-14); `None` = it is not
     /// announced, and declined.
     pub elicit: Option<Arc<dyn Elicit>>,
+    /// Who writes what servers with `sampling` want of the agent's model (MCP-14); `None` = sampling is off.
+    pub model: Option<Arc<dyn Sample>>,
     /// Who knows what each run lends to servers with `run_context` (CTX-1).
     pub contexts: Option<Arc<dyn RunContexts>>,
     /// Logins to remote servers whose entry has no credential (MCP-15); `None` = there are none.
@@ -76,6 +80,7 @@ impl Default for PoolOptions {
             refresh: Refresh::Background { older_than: Duration::from_secs(60) },
             idle_close: Duration::from_secs(900),
             elicit: None,
+            model: None,
             contexts: None,
             oauth: None,
             redactor: Arc::default(),
@@ -107,6 +112,7 @@ impl McpPool {
             homes: options.homes,
             roots: options.roots.into(),
             elicit: options.elicit,
+            model: options.model,
             redactor: options.redactor,
         };
         let mut sources: Vec<Arc<McpSource>> = Vec::new();
@@ -131,6 +137,12 @@ impl McpPool {
     /// One source for each server, for sealing.
     pub fn sources(&self) -> Vec<Arc<dyn ToolSource>> {
         self.sources.iter().map(|source| Arc::clone(source) as Arc<dyn ToolSource>).collect()
+    }
+
+    /// Resources and prompts of the servers that `admits` lets through, as two tools; none where there are no servers.
+    pub fn library(&self, admits: Admits) -> Option<Arc<dyn ToolSource>> {
+        let there = !self.sources.is_empty();
+        there.then(|| Arc::new(LibrarySource::new(self.sources.clone(), admits)) as Arc<dyn ToolSource>)
     }
 
     /// Connects to every server and lists its tools, all at once; each waits at most its own `timeout`. The

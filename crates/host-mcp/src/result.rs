@@ -93,6 +93,29 @@ fn loose(raw: &RawValue) -> Block {
     }
 }
 
+/// A block that stands in a message or is a plain text.
+pub(crate) fn block_of(value: &Value) -> Block {
+    match value {
+        Value::Object(map) => block(map.clone()),
+        Value::String(text) => Block::text(text.clone()),
+        other => Block::text(other.to_string()),
+    }
+}
+
+/// A resource as it was read: a picture or a sound as such, anything else as an embedded resource.
+pub(crate) fn resource_of(resource: &Value) -> Block {
+    let kind = resource.get("mimeType").and_then(Value::as_str).unwrap_or_default();
+    let bytes = resource.get("blob").cloned();
+    let wanted = ["image", "audio"].into_iter().find(|it| kind.starts_with(&format!("{it}/")));
+    match (wanted, bytes) {
+        (Some(wanted), Some(data)) => {
+            let map = [("type", Value::from(wanted)), ("data", data), ("mimeType", Value::from(kind))];
+            block(map.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+        }
+        _ => Block::Resource { resource: resource.clone() },
+    }
+}
+
 fn block(mut map: Map<String, Value>) -> Block {
     let kind = map.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     match kind.as_str() {

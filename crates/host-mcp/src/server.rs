@@ -8,7 +8,8 @@ mod upkeep;
 
 use crate::cache::{DefinitionCache, now_ms};
 use crate::config::{McpServerConfig, McpTransport};
-use crate::connection::{CallBounds, Connection, Request};
+use crate::ask::{Ask, Request};
+use crate::connection::{CallBounds, Connection};
 use crate::definition::{Definitions, Route};
 use crate::elicitation::Asker;
 use crate::fault::{CallFault, ConnectError, HttpFault};
@@ -200,7 +201,10 @@ impl Server {
             self.connection(Duration::ZERO).await?;
             return self.known().ok_or_else(|| ConnectError::Protocol("nothing is known of it".to_owned()));
         };
-        let Some(at) = known.cached_at else { return Ok(known.definitions) };
+        let Some(at) = known.cached_at else {
+            self.freshen();
+            return Ok(known.definitions);
+        };
         match self.refresh {
             Refresh::Blocking => {
                 self.connection(Duration::ZERO).await?;
@@ -217,6 +221,15 @@ impl Server {
         }
     }
 
+    /// Reads the list anew behind the run's back where its time to live is over; the next run has it (MCP-13).
+    fn freshen(self: &Arc<Self>) {
+        let live = self.state().live.clone();
+        if let Some(live) = live.filter(|live| live.is_open() && live.list_is_stale()) {
+            let this = Arc::clone(self);
+            tokio::spawn(async move { this.relist(&live).await });
+        }
+    }
+
     /// Another try for a server that failed before: no run waits for it as long as the first one did. The try
     /// goes on behind the run's back.
     async fn once_more(self: &Arc<Self>) -> Result<(), ConnectError> {
@@ -227,14 +240,14 @@ impl Server {
         }
     }
 
-    /// Calls a tool. It is sent at most once; a connection that is found dead before is made anew.
+    /// Calls a tool, or asks for something else. It is sent at most once; a connection that is found dead before is made anew.
     ///
     /// # Errors
     /// See [`CallEnd`].
     pub(crate) async fn call(
         self: &Arc<Self>,
         request: &Request,
-        schema: &Value,
+        schema: Option<&Value>,
     ) -> Result<Box<RawValue>, CallEnd> {
         let mut tries = 0;
         loop {
@@ -248,7 +261,9 @@ impl Server {
                 self.retire(&connection);
                 continue;
             }
-            self.check(&request.remote, schema)?;
+            if let (Ask::Tool { remote, .. }, Some(schema)) = (&request.ask, schema) {
+                self.check(remote, schema)?;
+            }
             let bounds = CallBounds {
                 timeout: self.config.timeout,
                 total: self.config.call_total_max.max(self.config.timeout),
@@ -484,7 +499,8 @@ impl Server {
     /// Who answers the server during a call.
     pub(crate) fn asker(&self, context: &CallContext) -> Asker {
         let roots = Arc::clone(&self.ports.roots);
-        Asker::new(self.ports.elicit.clone(), self.config.name.clone(), roots, context.clone())
+        let asker = Asker::new(self.ports.elicit.clone(), self.config.name.clone(), roots, context.clone());
+        asker.with_model(self.ports.model.clone().filter(|_| self.config.sampling))
     }
 
     /// An error in words that may be shown and written.

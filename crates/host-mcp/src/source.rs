@@ -40,7 +40,7 @@ impl McpSource {
     }
 
     /// The server that a run calls: the shared one, or one of its own where the run lends it something.
-    async fn server_of(&self, run: &RunId) -> Result<Arc<Server>, String> {
+    pub(crate) async fn server_of(&self, run: &RunId) -> Result<Arc<Server>, String> {
         let contexts = self.contexts.as_ref().filter(|_| self.server.config.takes_run_context());
         let Some(contexts) = contexts else { return Ok(Arc::clone(&self.server)) };
         let Some(loan) = contexts.of(run)? else { return Ok(Arc::clone(&self.server)) };

@@ -104,7 +104,7 @@ async fn without_anybody_it_is_declined_or_the_call_says_so() {
     assert!(how != How::Done && text.contains("nobody can be asked"), "{text}");
     // Sampling is off.
     let (how, text) = ask(&pool, "sample").await;
-    assert!(how != How::Done && text.contains("model, which is off"), "{text}");
+    assert!(how != How::Done && text.contains("model, which is off (tools.mcpSampling)"), "{text}");
     pool.shutdown().await;
 }
 

@@ -89,6 +89,8 @@ pub const CATALOGUE: &[KnownTool] = &[
     built_in("WebSearch", "a search provider"),
     built_in("ReadSkill", "a skill"),
     built_in("Agent", ""),
+    built_in("McpResources", "an MCP server with resources"),
+    built_in("McpPrompts", "an MCP server with prompts"),
     app("RunHistory", "mono-agent-run-history", ""),
     app("SessionHistory", "mono-agent-session-history", ""),
     app("MemoryJournal", "mono-agent-memory-journal", "memory reads and a local store"),

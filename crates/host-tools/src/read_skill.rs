@@ -18,6 +18,8 @@ pub struct Skill {
     pub description: String,
     /// Its instructions, without front matter.
     pub body: String,
+    /// Its folder as the file tools take it, where a file of its own may lie beside the instructions.
+    pub folder: Option<String>,
 }
 
 impl Skill {
@@ -32,7 +34,15 @@ impl Skill {
             name: name.to_owned(),
             description: text::one_line(description, 500),
             body: body.trim().to_owned(),
+            folder: None,
         }
+    }
+
+    /// The same with its folder.
+    #[must_use]
+    pub fn in_folder(mut self, folder: impl Into<String>) -> Self {
+        self.folder = Some(folder.into());
+        self
     }
 }
 
@@ -90,7 +100,10 @@ impl Tool for ReadSkill {
     async fn run(&self, call: Admitted<ReadSkillInput>) -> Result<ToolOutput, ToolError> {
         let wanted = call.input.name.trim().trim_start_matches('$');
         match self.skills.iter().find(|skill| skill.name == wanted) {
-            Some(skill) => Ok(ToolOutput::text(skill.body.clone())),
+            Some(skill) => Ok(ToolOutput::text(match &skill.folder {
+                Some(folder) => format!("{}\n\n(Files that the skill speaks of lie in {folder}.)", skill.body),
+                None => skill.body.clone(),
+            })),
             None => {
                 let mut message =
                     format!("there is no skill named {}; the skills are", text::one_line(wanted, 80));
@@ -121,6 +134,10 @@ mod tests {
         let it = TestSurface::of(ReadSkill::new(vec![skill])).await;
         let read = it.call("ReadSkill", json!({"name": "$prune"})).await;
         assert_eq!(read.text(), "# Prune\n\nCut above a bud.");
+        let beside = Skill::parse("paint", "Use the brush.").in_folder("skills/paint");
+        let other = TestSurface::of(ReadSkill::new(vec![beside])).await;
+        let read = other.call("ReadSkill", json!({"name": "paint"})).await;
+        assert_eq!(read.text(), "Use the brush.\n\n(Files that the skill speaks of lie in skills/paint.)");
         let unknown = it.call("ReadSkill", json!({"name": "../prune"})).await;
         assert_eq!(unknown.code.as_str(), "unknown_skill");
         assert!(unknown.text().contains("prune"));

@@ -17,6 +17,7 @@ mod story {
     mod history;
     mod history_edges;
     mod hosts;
+    mod library;
     mod machine_forms;
     mod mcp_config;
     mod memory;

@@ -18,6 +18,7 @@ use crate::parts::web;
 use crate::parts::{history, sandbox};
 use crate::questions::Questions;
 use crate::run_context::Loans;
+use crate::sampling::ServersModel;
 use crate::state::StateFolder;
 use host_config::environment::Environment;
 use host_config::{AgentSpec, Loaded};
@@ -121,11 +122,13 @@ impl Agent {
         let questions = Arc::new(Questions::default());
         let listed = !spec.tools.request_context_servers.is_empty();
         let loans = Loans::new(listed, &state, Arc::clone(&redactor));
+        let model = Arc::new(ServersModel::default());
         let ports = ServerPorts {
             spawn,
             http: Arc::clone(&http),
             redactor,
             elicit: Arc::clone(&questions) as _,
+            model: Arc::clone(&model) as _,
             contexts: Arc::clone(&loans) as _,
         };
         let servers = Servers::of(&spec, &env, &state, &plugins, ports, refresh);
@@ -147,6 +150,7 @@ impl Agent {
             return Err(OpenError(misnamed));
         }
         sources.extend(servers.sources());
+        sources.extend(servers.library(&governance.policy));
         let hub = Arc::new(SessionHub::new(
             models::sessions(&spec),
             Arc::clone(&store.vault) as _,
@@ -207,7 +211,9 @@ impl Agent {
                 variables,
             }),
         };
-        Ok(Agent { inner: Arc::new(inner) })
+        let inner = Arc::new(inner);
+        model.fill(&inner);
+        Ok(Agent { inner })
     }
 }
 

@@ -14,9 +14,11 @@ use host_mcp::{
     McpTransport, OAuthIdentity, OAuthPorts, PoolOptions, Refresh, RunContexts, StdioConfig,
 };
 use host_net::{NetHttp, PublicOnly};
+use host_policy::{Subject, ToolPolicy};
 use host_ports::BoxFuture;
 use host_ports::elicit::Elicit;
 use host_ports::http::{Http, Redirects};
+use host_ports::sample::Sample;
 use host_ports::spawn::{Confine, Spawn};
 use host_redact::Redactor;
 use host_surface::{Offer, RunFacts, ToolSource, WithheldBy};
@@ -53,6 +55,8 @@ pub(crate) struct ServerPorts {
     pub(crate) redactor: Arc<Redactor>,
     /// Who is asked what they want of a person.
     pub(crate) elicit: Arc<dyn Elicit>,
+    /// Who writes what they want of the agent's model.
+    pub(crate) model: Arc<dyn Sample>,
     /// Who knows what runs lend them.
     pub(crate) contexts: Arc<dyn RunContexts>,
 }
@@ -103,6 +107,8 @@ impl Servers {
             homes: homes(state.server_homes(), spec, &servers),
             refresh,
             elicit: Some(ports.elicit),
+            model: Some(ports.model),
+            roots: vec![spec.places.workspace.clone()],
             contexts: Some(ports.contexts),
             oauth: Some(OAuthPorts {
                 vault: Arc::new(FileVault { folder: state.grants() }),
@@ -115,6 +121,7 @@ impl Servers {
         };
         let of_plugins = PoolOptions {
             homes: homes(state.plugin_homes(), spec, &plugins.usable),
+            model: None,
             contexts: None,
             oauth: None,
             ..options.clone()
@@ -140,6 +147,16 @@ impl Servers {
         let broken = broken.chain(self.broken_plugins.iter().map(BrokenSource::plugin));
         let broken = broken.map(|it| Arc::new(it) as Arc<dyn ToolSource>);
         self.pool.sources().into_iter().chain(self.plugins.sources()).chain(broken).collect()
+    }
+
+    /// Resources and prompts of the servers that a policy doesn't deny as a whole (POL-7).
+    pub(crate) fn library(&self, policy: &ToolPolicy) -> Option<Arc<dyn ToolSource>> {
+        let policy = policy.clone();
+        self.pool.library(Arc::new(move |server| {
+            // A name that no entry spells: rules for the whole server count alone.
+            let any = ToolName::parse(format!("mcp__{server}__"));
+            any.is_ok_and(|local| policy.judge(Subject::External { server, local: &local }).allowed)
+        }))
     }
 
     /// The first required server that is not usable, with its cause.
@@ -182,6 +199,7 @@ fn config(entry: &McpServerSpec, spec: &AgentSpec, env: &Environment) -> Result<
     Ok(McpServerConfig {
         timeout: Duration::from_millis(timeout),
         required: entry.required,
+        sampling: spec.tools.sampling_servers.iter().any(|name| *name == entry.name.as_str()),
         run_context: spec.tools.request_context_servers.iter().any(|name| *name == entry.name.as_str()),
         confine: confine(entry),
         reset_timeout_on_progress: entry.reset_timeout_on_progress,
