@@ -1,7 +1,8 @@
 //! The client that the public MCP conformance suite tests: our own pool, seal and gate against one address.
 
 use host_mcp::{
-    Consent, EraChoice, McpPool, McpServerConfig, MemoryVault, OAuthIdentity, OAuthPorts, PoolOptions, Refresh,
+    Consent, EraChoice, McpPool, McpServerConfig, MemoryVault, OAuthIdentity, OAuthPorts, PoolOptions,
+    Refresh,
 };
 use host_net::{NetHttp, NetSettings};
 use host_policy::{ApprovalRules, ToolPolicy};

@@ -47,7 +47,8 @@ impl Sample for ServersModel {
                 ..parts.config.limits.clone()
             };
             let config = EngineConfig { limits, ..parts.config.clone() };
-            let engine = Engine::new(EngineParts { config, ..parts.clone() }).map_err(|error| error.to_string())?;
+            let engine =
+                Engine::new(EngineParts { config, ..parts.clone() }).map_err(|error| error.to_string())?;
             let cancel = parent.cancel.child_token();
             let _ends_with_us = cancel.clone().drop_guard();
             let input = RunInput { cancel, ..input(&agent, request, &parent) };

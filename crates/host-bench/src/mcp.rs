@@ -41,8 +41,12 @@ pub fn serve(tools: usize, schema_bytes: usize) {
         let answer = match request["method"].as_str().unwrap_or_default() {
             "initialize" => json!({"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
                 "serverInfo": {"name": "bench", "version": "1"}}}),
-            "tools/list" => json!({"result": {"tools": (0..tools).map(|n| tool(n, schema_bytes)).collect::<Vec<_>>()}}),
-            "tools/call" => json!({"result": {"content": [{"type": "text", "text": params["arguments"]["text"]}]}}),
+            "tools/list" => {
+                json!({"result": {"tools": (0..tools).map(|n| tool(n, schema_bytes)).collect::<Vec<_>>()}})
+            }
+            "tools/call" => {
+                json!({"result": {"content": [{"type": "text", "text": params["arguments"]["text"]}]}})
+            }
             "ping" => json!({"result": {}}),
             _ => json!({"error": {"code": -32601, "message": "unknown method"}}),
         };
@@ -60,7 +64,8 @@ fn tool(n: usize, schema_bytes: usize) -> Value {
     let mut properties = json!({"text": {"type": "string", "description": "What comes back."}});
     let mut at = 0;
     while properties.to_string().len() + 60 < schema_bytes {
-        properties[format!("field_{at}")] = json!({"type": "string", "description": "One of several words that say what it is."});
+        properties[format!("field_{at}")] =
+            json!({"type": "string", "description": "One of several words that say what it is."});
         at += 1;
     }
     json!({"name": format!("echo_{n}"), "description": "Gives back what it was given.",
@@ -188,9 +193,12 @@ fn first_prompt(folder: &Path, times: usize) -> f64 {
     let figures = (0..times + 3)
         .map(|_| {
             let begun = Instant::now();
-            let mut child = command(folder, &["run", "--local", "--json", "What is it?"]).spawn().expect("it starts");
+            let mut child =
+                command(folder, &["run", "--local", "--json", "What is it?"]).spawn().expect("it starts");
             let mut line = String::new();
-            BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("it says something");
+            BufReader::new(child.stdout.take().expect("piped"))
+                .read_line(&mut line)
+                .expect("it says something");
             let took = begun.elapsed().as_secs_f64() * 1e3;
             assert!(line.contains("run_started"), "{line}");
             let _ = child.wait();
@@ -202,7 +210,10 @@ fn first_prompt(folder: &Path, times: usize) -> f64 {
 
 /// The added time of ten servers whose definitions are cached, and the time without any.
 fn cold_start() -> (f64, f64) {
-    let (with, without) = (tempfile::tempdir_in(".").expect("a folder here"), tempfile::tempdir_in(".").expect("a folder here"));
+    let (with, without) = (
+        tempfile::tempdir_in(".").expect("a folder here"),
+        tempfile::tempdir_in(".").expect("a folder here"),
+    );
     let script = [json!({"text": "forty-two"})];
     agent(with.path(), &script, 10);
     agent(without.path(), &script, 0);
@@ -222,7 +233,8 @@ fn leftovers() -> (usize, usize) {
     let script = [json!({"toolCalls": [call("s0"), call("s1")]}), json!({"text": "done"})];
     agent(folder.path(), &script, 2);
     for n in 0..runs {
-        let mut child = command(folder.path(), &["run", "--local", "--json", "go"]).spawn().expect("it starts");
+        let mut child =
+            command(folder.path(), &["run", "--local", "--json", "go"]).spawn().expect("it starts");
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
         let mut called = false;
         for line in lines {
@@ -261,11 +273,26 @@ pub fn run() -> Vec<Row> {
         Row::beside("mcp", "a tool call through the client, p50", mine, "µs", "a bare rmcp client", peer)
             .bound(&format!("≤ +100 µs; now {:+.0}", mine - peer)),
         Row::beside("mcp", "sealing, definitions known", warm, "ms", &files, 20.0).bound("≤ 20 ms"),
-        Row::beside("mcp", "the first sealing, which reads the cache", cold, "ms", &files, 20.0).bound("≤ 20 ms"),
+        Row::beside("mcp", "the first sealing, which reads the cache", cold, "ms", &files, 20.0)
+            .bound("≤ 20 ms"),
         Row::beside("mcp", "memory of both", memory, "MB", &files, 40.0).bound("≤ 40 MB"),
-        Row::beside("mcp", "10 cached servers, added to the first prompt", added, "ms", "without servers", plain)
-            .bound("≤ 5 ms"),
-        Row::beside("mcp", &format!("processes left by {runs} runs"), left as f64, "", "two servers each", 0.0)
-            .bound("0"),
+        Row::beside(
+            "mcp",
+            "10 cached servers, added to the first prompt",
+            added,
+            "ms",
+            "without servers",
+            plain,
+        )
+        .bound("≤ 5 ms"),
+        Row::beside(
+            "mcp",
+            &format!("processes left by {runs} runs"),
+            left as f64,
+            "",
+            "two servers each",
+            0.0,
+        )
+        .bound("0"),
     ]
 }

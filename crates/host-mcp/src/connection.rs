@@ -9,14 +9,15 @@ use crate::param_header;
 use crate::stdio::ChildFacts;
 use host_ports::CancellationToken;
 use rmcp::model::{
-    ClientRequest, DiscoverRequest, DiscoverRequestParams, ListToolsRequest, PaginatedRequestParams, PingRequest, ProtocolVersion, RequestId, SubscriptionFilter,
+    ClientRequest, DiscoverRequest, DiscoverRequestParams, ListToolsRequest, PaginatedRequestParams,
+    PingRequest, ProtocolVersion, RequestId, SubscriptionFilter,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, RunningService, ServiceError};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
-use serde_json::value::RawValue;
 use serde_json::Value;
-use std::sync::{Arc, Mutex, PoisonError};
+use serde_json::value::RawValue;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;

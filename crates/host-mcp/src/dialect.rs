@@ -42,7 +42,11 @@ fn rewrite_object(map: &mut Map<String, Value>, todays: bool) {
     collect_required(map);
     for (key, value) in map.iter_mut() {
         if NAMED.contains(&key.as_str()) {
-            value.as_object_mut().into_iter().flat_map(|named| named.values_mut()).for_each(|it| rewrite(it, todays));
+            value
+                .as_object_mut()
+                .into_iter()
+                .flat_map(|named| named.values_mut())
+                .for_each(|it| rewrite(it, todays));
         } else if !DATA.contains(&key.as_str()) {
             rewrite(value, todays);
         }
@@ -103,7 +107,11 @@ mod tests {
     // MCP-10: a schema that names its older draft is checked as that draft meant it; an unknown one costs no tool.
     #[test]
     fn a_named_older_draft_is_meant_as_it_was() {
-        for named in ["http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-03/schema", "https://example.com/mine"] {
+        for named in [
+            "http://json-schema.org/draft-04/schema#",
+            "http://json-schema.org/draft-03/schema",
+            "https://example.com/mine",
+        ] {
             let mut schema = json!({"$schema": named, "type": "object", "properties": {
                 "n": {"type": "number", "minimum": 0, "exclusiveMinimum": true},
                 "pair": {"type": "array", "items": [{"type": "string"}, {"type": "number"}], "additionalItems": false}}});

@@ -113,7 +113,8 @@ impl Asker {
         let model = self.model.as_ref().ok_or("using the agent's model is off for this server")?;
         let CallContext { conversation, run, call, cancel, .. } = &self.context;
         let (conversation, run, call) = (conversation.clone(), run.clone(), call.clone());
-        let parent = SampleParent { conversation, run, call, server: self.server.clone(), cancel: cancel.clone() };
+        let parent =
+            SampleParent { conversation, run, call, server: self.server.clone(), cancel: cancel.clone() };
         let request = sampling::request(params)?;
         {
             let mut questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
@@ -147,7 +148,9 @@ impl Asker {
                 Some("elicitation/create") => self.elicit(params).await,
                 Some("roots/list") => roots_result(&self.roots),
                 Some("sampling/createMessage") if self.model.is_none() => {
-                    return Err("it wants to use the agent's model, which is off (tools.mcpSampling)".to_owned());
+                    return Err(
+                        "it wants to use the agent's model, which is off (tools.mcpSampling)".to_owned()
+                    );
                 }
                 Some("sampling/createMessage") => {
                     let answer = self.sample(params).await;

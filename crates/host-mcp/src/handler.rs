@@ -6,10 +6,11 @@ use host_surface::{Progress, ProgressSink};
 use host_vocab::text;
 use rmcp::ClientHandler;
 use rmcp::model::{
-    ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, CustomRequest, CustomResult, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ElicitationCapability, FormElicitationCapability, Implementation, InitializeRequestParams,
-    ListRootsResult, LoggingMessageNotificationParam, NumberOrString, ProgressNotificationParam,
-    RootsCapabilities, SamplingCapability, UrlElicitationCapability,
+    ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, CustomRequest, CustomResult,
+    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability, FormElicitationCapability,
+    Implementation, InitializeRequestParams, ListRootsResult, LoggingMessageNotificationParam,
+    NumberOrString, ProgressNotificationParam, RootsCapabilities, SamplingCapability,
+    UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::{Value, json};

@@ -164,5 +164,9 @@ fn lines(page: &Map<String, Value>, key: &str, line: impl Fn(&Value) -> Option<S
 }
 
 fn field(entry: &Value, name: &str) -> String {
-    entry.get(name).and_then(Value::as_str).map(|it| text::one_line(it, DESCRIPTION_BYTES_MAX)).unwrap_or_default()
+    entry
+        .get(name)
+        .and_then(Value::as_str)
+        .map(|it| text::one_line(it, DESCRIPTION_BYTES_MAX))
+        .unwrap_or_default()
 }

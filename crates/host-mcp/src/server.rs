@@ -6,9 +6,9 @@
 mod memory;
 mod upkeep;
 
+use crate::ask::{Ask, Request};
 use crate::cache::{DefinitionCache, now_ms};
 use crate::config::{McpServerConfig, McpTransport};
-use crate::ask::{Ask, Request};
 use crate::connection::{CallBounds, Connection};
 use crate::definition::{Definitions, Route};
 use crate::elicitation::Asker;

@@ -26,7 +26,9 @@ async fn library(pool: &McpPool) -> Surface {
     };
     let mut sources = pool.sources();
     sources.extend(pool.library(Arc::new(|server| !server.as_str().starts_with("no"))));
-    seal(&sources, &ToolPolicy::allow_all(), Arc::new(ApprovalRules::default()), facts(), ports).await.unwrap()
+    seal(&sources, &ToolPolicy::allow_all(), Arc::new(ApprovalRules::default()), facts(), ports)
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
@@ -54,7 +56,10 @@ async fn resources_are_listed_page_by_page_and_read_in_both_eras() {
         let read = ask(json!({"uri": "book://one"})).await;
         assert!(read.text().contains("page one"), "{mode}: {}", read.text());
         let picture = ask(json!({"uri": "book://cover"})).await;
-        assert!(matches!(&picture.content[0], Block::Image { media } if media.mime_type == "image/png"), "{picture:?}");
+        assert!(
+            matches!(&picture.content[0], Block::Image { media } if media.mime_type == "image/png"),
+            "{picture:?}"
+        );
         let gone = ask(json!({"uri": "book://gone"})).await;
         assert_eq!((gone.how, gone.code.as_str()), (How::Failed, "mcp_protocol_error"));
         assert!(gone.text().contains("no such book"), "{}", gone.text());
@@ -78,10 +83,17 @@ async fn prompts_are_listed_and_filled_in() {
         let surface = library(&pool).await;
         let ask = async |arguments| call(&surface, "McpPrompts", arguments).await;
         let list = ask(json!({})).await.text();
-        assert_eq!(list, "- \"review\" (book *needed*: which one; tone): Writes a review.\n- \"bare\"", "{mode}");
+        assert_eq!(
+            list, "- \"review\" (book *needed*: which one; tone): Writes a review.\n- \"bare\"",
+            "{mode}"
+        );
         let filled = ask(json!({"name": "review", "arguments": {"book": "one"}})).await;
         assert_eq!(filled.how, How::Done, "{}", filled.text());
-        assert!(filled.text().contains("user: Review one.") && filled.text().contains("assistant: Gladly."), "{}", filled.text());
+        assert!(
+            filled.text().contains("user: Review one.") && filled.text().contains("assistant: Gladly."),
+            "{}",
+            filled.text()
+        );
         for (wrong, code) in [
             (json!({"arguments": {"book": "one"}}), "invalid_input"),
             (json!({"name": "review", "cursor": "x"}), "invalid_input"),
@@ -145,7 +157,11 @@ async fn a_listed_server_may_use_the_model_and_no_other() {
         let (pool, writer) = with_model(mode, true);
         let surface = surface(&pool).await;
         let settled = call(&surface, "mcp__a__sample", json!({})).await;
-        assert!(settled.how == How::Done && settled.text().contains("re: write"), "{mode}: {}", settled.text());
+        assert!(
+            settled.how == How::Done && settled.text().contains("re: write"),
+            "{mode}: {}",
+            settled.text()
+        );
         assert_eq!(*writer.0.lock().unwrap(), ["a 5 write"], "{mode}");
         let announced = call(&surface, "mcp__a__capabilities", json!({})).await.text();
         assert!(announced.contains("sampling"), "{mode}: {announced}");

@@ -37,7 +37,12 @@ async fn every_death_ends_the_open_call_at_once() {
         let begun = Instant::now();
         let settled = call(&surface, &format!("mcp__a__{way}"), json!({})).await;
         let took = begun.elapsed();
-        assert_eq!((settled.how, settled.code.as_str()), (How::Unknown, "mcp_connection_lost"), "{way}: {}", settled.text());
+        assert_eq!(
+            (settled.how, settled.code.as_str()),
+            (How::Unknown, "mcp_connection_lost"),
+            "{way}: {}",
+            settled.text()
+        );
         assert!(took < Duration::from_secs(4), "{way}: {took:?}");
         let again = call(&surface, "mcp__a__ping", json!({})).await;
         assert_eq!(again.text(), "pong", "{way}");
@@ -63,7 +68,12 @@ async fn odd_schemas_are_bounded_and_hide_nobody() {
         assert!(names.contains(&format!("mcp__a__{name}")), "{name}: {names:?}");
     }
     let nested = call(&surface, "mcp__a__loop", json!({"next": {"next": {"next": 7}}})).await;
-    assert_eq!(nested.code.as_str(), "invalid_arguments", "a circle is checked all the way: {}", nested.text());
+    assert_eq!(
+        nested.code.as_str(),
+        "invalid_arguments",
+        "a circle is checked all the way: {}",
+        nested.text()
+    );
     assert_eq!(call(&surface, "mcp__a__yes", json!({"n": 0})).await.code.as_str(), "invalid_arguments");
     // A pattern that takes for ever by backtracking takes no time here.
     let begun = Instant::now();

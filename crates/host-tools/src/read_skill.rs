@@ -101,7 +101,9 @@ impl Tool for ReadSkill {
         let wanted = call.input.name.trim().trim_start_matches('$');
         match self.skills.iter().find(|skill| skill.name == wanted) {
             Some(skill) => Ok(ToolOutput::text(match &skill.folder {
-                Some(folder) => format!("{}\n\n(Files that the skill speaks of lie in {folder}.)", skill.body),
+                Some(folder) => {
+                    format!("{}\n\n(Files that the skill speaks of lie in {folder}.)", skill.body)
+                }
                 None => skill.body.clone(),
             })),
             None => {

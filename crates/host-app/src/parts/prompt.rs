@@ -35,7 +35,8 @@ impl Texts {
             let path = context.skills_root.join(name).join("SKILL.md");
             if let Some(body) = one(Some(&path), "context.selectedSkills") {
                 let folder = context.skills_root.join(name);
-                let folder = folder.strip_prefix(&spec.places.workspace).unwrap_or(&folder).display().to_string();
+                let folder =
+                    folder.strip_prefix(&spec.places.workspace).unwrap_or(&folder).display().to_string();
                 let skill = Skill::parse(name, text::prefix(&body, context.skill_max_bytes));
                 skills.push(skill.in_folder(folder));
             }

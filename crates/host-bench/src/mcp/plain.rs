@@ -67,6 +67,8 @@ pub struct NoHttp;
 
 impl Http for NoHttp {
     fn send(&self, _request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, HttpError>> {
-        Box::pin(async { Err(HttpError::Connect { origin: "nowhere".to_owned(), why: "not here".to_owned() }) })
+        Box::pin(async {
+            Err(HttpError::Connect { origin: "nowhere".to_owned(), why: "not here".to_owned() })
+        })
     }
 }

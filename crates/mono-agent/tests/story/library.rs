@@ -52,20 +52,25 @@ fn lists_gate_them_and_a_denied_server_is_not_in_them() {
 #[test]
 fn a_listed_server_uses_the_model_on_the_record() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/servers/hostile.py");
-    let asks = json!({"command": "python3", "args": ["-u", script, "asks"], "timeout": 60_000, "sandbox": "off"});
+    let asks =
+        json!({"command": "python3", "args": ["-u", script, "asks"], "timeout": 60_000, "sandbox": "off"});
     let turns = [
         json!({"toolCalls": [{"name": "mcp__asks__sample", "arguments": {}}]}),
         json!({"text": "a haiku"}),
         json!({"text": "done", "expect": [{"contains": "a haiku"}]}),
     ];
-    let agent = Agent::scripted(&turns, json!({"tools": {"mcpServers": {"asks": asks}, "mcpSampling": ["asks"]}}));
+    let agent =
+        Agent::scripted(&turns, json!({"tools": {"mcpServers": {"asks": asks}, "mcpSampling": ["asks"]}}));
     let lines = agent.run(&["run", "go", "--json"]).ends(0).lines();
     assert_eq!(lines.last().unwrap()["text"], "done", "{lines:#?}");
     let runs = agent.run(&["runs", "list", "--json"]).ends(0).json()["runs"].as_array().unwrap().clone();
     let of_server = runs.iter().find(|run| run["sourceDetail"] != "run").unwrap();
     let parent = runs.iter().find(|run| run["sourceDetail"] == "run").unwrap();
     let detail = of_server["sourceDetail"].as_str().unwrap();
-    assert!(detail.starts_with("sampling by asks in ") && detail.contains(parent["runId"].as_str().unwrap()), "{detail}");
+    assert!(
+        detail.starts_with("sampling by asks in ") && detail.contains(parent["runId"].as_str().unwrap()),
+        "{detail}"
+    );
     let told = agent.run(&["runs", "show", of_server["runId"].as_str().unwrap(), "--json"]).ends(0).stdout;
     assert!(told.contains("write"), "{told}");
     let off = Agent::scripted(
