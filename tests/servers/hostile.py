@@ -129,6 +129,11 @@ def list_tools(request):
         if start + 50 < len(everything):
             result["nextCursor"] = json.dumps({"at": start + 50, "é": "\"\\"})
         return reply(request, result)
+    if MODE == "modern-ttl":
+        # The list holds for a second, and nobody says that it changes.
+        STATE["lists"] = STATE.get("lists", 0) + 1
+        later = [tool("later")] if STATE["lists"] > 1 else []
+        return reply(request, {"resultType": "complete", "tools": BASE + later, "ttlMs": 1000, "cacheScope": "private"})
     if MODE == "circle":
         return reply(request, {"tools": BASE, "nextCursor": "again"})
     if MODE == "no-tools":
@@ -355,7 +360,7 @@ def discover(request):
         return None
     if MODE == "dies-on-probe":
         sys.exit(3)
-    if MODE in ("modern", "late-modern", "modern-listen", "modern-asks", "modern-library"):
+    if MODE in ("modern", "late-modern", "modern-listen", "modern-asks", "modern-library", "modern-ttl"):
         if MODE == "late-modern":
             time.sleep(float(ARGUMENT or "1"))
         return reply(request, {

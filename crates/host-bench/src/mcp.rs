@@ -34,6 +34,7 @@ const SCHEMA_BYTES: usize = 2_048;
 /// The server: answers line by line until its input ends.
 pub fn serve(tools: usize, schema_bytes: usize) {
     let mut out = std::io::stdout().lock();
+    let schema = schema(schema_bytes);
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         let Ok(request) = serde_json::from_str::<Value>(&line) else { continue };
         let Some(id) = request.get("id") else { continue };
@@ -42,7 +43,7 @@ pub fn serve(tools: usize, schema_bytes: usize) {
             "initialize" => json!({"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
                 "serverInfo": {"name": "bench", "version": "1"}}}),
             "tools/list" => {
-                json!({"result": {"tools": (0..tools).map(|n| tool(n, schema_bytes)).collect::<Vec<_>>()}})
+                json!({"result": {"tools": (0..tools).map(|n| tool(n, &schema)).collect::<Vec<_>>()}})
             }
             "tools/call" => {
                 json!({"result": {"content": [{"type": "text", "text": params["arguments"]["text"]}]}})
@@ -59,17 +60,18 @@ pub fn serve(tools: usize, schema_bytes: usize) {
     }
 }
 
-/// A tool whose definition is about as large as wished.
-fn tool(n: usize, schema_bytes: usize) -> Value {
+/// A schema of about the wished size.
+fn schema(bytes: usize) -> Value {
     let mut properties = json!({"text": {"type": "string", "description": "What comes back."}});
-    let mut at = 0;
-    while properties.to_string().len() + 60 < schema_bytes {
-        properties[format!("field_{at}")] =
+    for n in 0..bytes.saturating_sub(150) / 92 {
+        properties[format!("field_{n}")] =
             json!({"type": "string", "description": "One of several words that say what it is."});
-        at += 1;
     }
-    json!({"name": format!("echo_{n}"), "description": "Gives back what it was given.",
-        "inputSchema": {"type": "object", "properties": properties, "required": ["text"]}})
+    json!({"type": "object", "properties": properties, "required": ["text"]})
+}
+
+fn tool(n: usize, schema: &Value) -> Value {
+    json!({"name": format!("echo_{n}"), "description": "Gives back what it was given.", "inputSchema": schema})
 }
 
 fn this_program() -> String {
@@ -79,7 +81,9 @@ fn this_program() -> String {
 fn config(name: &str, tools: usize, schema_bytes: usize) -> McpServerConfig {
     let name = ServerName::parse(name).expect("a short name");
     let args = [SERVER, &tools.to_string(), &schema_bytes.to_string()];
-    McpServerConfig::stdio(name, this_program(), &args, std::env::temp_dir())
+    let config = McpServerConfig::stdio(name, this_program(), &args, std::env::temp_dir());
+    // A debug build takes its time to look through 5,000 schemas.
+    McpServerConfig { timeout: Duration::from_secs(600), ..config }
 }
 
 fn pool(servers: Vec<McpServerConfig>, cache: Option<Arc<dyn DefinitionCache>>) -> McpPool {

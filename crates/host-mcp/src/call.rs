@@ -84,7 +84,7 @@ impl Caller<'_> {
 
     fn error(&self, end: CallEnd) -> ToolError {
         let server = self.server.config.title();
-        let remote = text::one_line(&self.remote, 100);
+        let remote = text::one_line(self.remote, 100);
         match end {
             CallEnd::Unavailable(ConnectError::Stopped) => {
                 ToolError::new(host_surface::codes::ABORTED, "the call was cancelled before it was sent")

@@ -370,6 +370,25 @@ async fn the_newest_revision_tells_of_changes_by_subscription() {
     pool.shutdown().await;
 }
 
+// MCP-13: of a server that announces nothing, a list whose time is over is read anew behind a run, for the next one.
+#[tokio::test]
+async fn a_list_is_read_anew_when_its_time_to_live_is_over() {
+    let pool = pool(vec![hostile("a", &["modern-ttl"])]);
+    let later = "mcp__a__later".to_owned();
+    assert!(!names(&surface(&pool).await).contains(&later));
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(31)).await;
+    tokio::time::resume();
+    assert!(!names(&surface(&pool).await).contains(&later), "a run does not wait for it");
+    let until = Instant::now() + Duration::from_secs(20);
+    while !names(&surface(&pool).await).contains(&later) {
+        assert!(Instant::now() < until, "the list was not read anew");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(pool.status()[0].starts, 1);
+    pool.shutdown().await;
+}
+
 // MCP-11, T5-01, T5-05, T5-07, T5-09
 #[tokio::test]
 async fn results_keep_what_the_server_sent() {

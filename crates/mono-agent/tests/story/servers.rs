@@ -1,8 +1,10 @@
 //! Published MCP servers, attached for real. `scripts/test-servers.sh` installs them; `make test` runs it.
 
-use super::agent::Agent;
+use super::agent::{Agent, eventually};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::path::PathBuf;
+use std::time::Duration;
 
 fn installed() -> PathBuf {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -103,6 +105,46 @@ fn a_deny_reaches_the_tools_of_a_server() {
                 (&json!("refused"), &json!("tool_denied")),
                 "{deny}"
             );
+        }
+    }
+}
+
+/// How many processes have a word on their command line.
+fn processes_with(word: &str) -> usize {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    all.filter(|entry| {
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).split('\0').any(|argument| argument.ends_with(word))
+    })
+    .count()
+}
+
+// MCP-8: a server and its grandchild, which left its session, end with the host: on an orderly end and on `kill -9`.
+#[test]
+fn nothing_of_a_server_outlives_the_host() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/servers/hostile.py");
+    for sandbox in [json!("off"), json!({})] {
+        for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
+            let turns = [
+                json!({"toolCalls": [{"name": "mcp__a__ping", "arguments": {}}]}),
+                json!({"text": "late", "delayMs": 120_000}),
+            ];
+            let word = format!("grandchild-{}-{}", signal.as_raw(), if sandbox == "off" { "bare" } else { "confined" });
+            let agent = Agent::scripted(&turns, json!({}));
+            let note = agent.path().join(&word);
+            // The interpreter of the test's machine may be anywhere; the script lies outside the agent's folder.
+            agent.write("server.py", &std::fs::read_to_string(script).unwrap());
+            let entry = json!({"command": "python3", "args": ["-u", "server.py", "child", note], "timeout": 60_000,
+                "sandbox": sandbox});
+            let mut config: Value = serde_json::from_str(&agent.read("mono-agent.config.json")).unwrap();
+            config["tools"] = json!({"mcpServers": {"a": entry}});
+            agent.write("mono-agent.config.json", &config.to_string());
+            let mut child = agent.command(&["run", "go", "--json"]).spawn().unwrap();
+            eventually(Duration::from_secs(60), || agent.has(&word) && processes_with(&word) >= 2);
+            let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+            kill_process(pid, signal).unwrap();
+            child.wait().unwrap();
+            eventually(Duration::from_secs(15), || processes_with(&word) == 0);
         }
     }
 }
