@@ -129,7 +129,11 @@ fn nothing_of_a_server_outlives_the_host() {
                 json!({"toolCalls": [{"name": "mcp__a__ping", "arguments": {}}]}),
                 json!({"text": "late", "delayMs": 120_000}),
             ];
-            let word = format!("grandchild-{}-{}", signal.as_raw(), if sandbox == "off" { "bare" } else { "confined" });
+            let word = format!(
+                "grandchild-{}-{}",
+                signal.as_raw(),
+                if sandbox == "off" { "bare" } else { "confined" }
+            );
             let agent = Agent::scripted(&turns, json!({}));
             let note = agent.path().join(&word);
             // The interpreter of the test's machine may be anywhere; the script lies outside the agent's folder.
