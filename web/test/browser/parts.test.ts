@@ -22,7 +22,9 @@ async function fresh(context: TestContext, tool: string): Promise<Page> {
   await page.waitForURL(/\/agents\/[^/]+\/chats/);
   const agent = new URL(page.url()).pathname.split("/")[2]!;
   const explained = (await (await page.request.get(`${real.url}/api/v1/agents/${agent}/explain?channel=web`)).json()) as { tools: { name: string; offered: boolean }[] };
-  if (!explained.tools.some((it) => it.name === tool && it.offered)) context.skip(`this program does not offer ${tool}`);
+  // A title is a matter of one conversation; explained without one, its tool is known and withheld.
+  const there = (it: { name: string; offered: boolean }) => it.name === tool && (it.offered || tool === "SetConversationTitle");
+  if (!explained.tools.some(there)) context.skip(`this program does not offer ${tool}`);
   await page.goto(`${real.url}/agents/${agent}/chats/new`);
   await page.waitForSelector("[data-composer]");
   return page;
@@ -68,14 +70,24 @@ describe.runIf(PROGRAM)("with the real program", () => {
     await page.waitForSelector(".quick .picked:disabled >> text=Keep going");
   });
 
-  // WEB-5, RES-1: this host has no supervisor, so the tool is not offered to it.
-  it("no restart is proposed where none can be made", async (context) => {
-    real = await Real.open([{ text: "Unused." }]);
-    const page = await fresh(context, "Read");
-    await page.goto(page.url().replace(/chats.*/, "tools"));
-    await page.waitForSelector(".grid");
-    const row = page.locator(".grid .row:has-text('ProposeRestart')");
-    if ((await row.count()) > 0) expect(await row.textContent()).toContain("Withheld");
+  // WEB-5, RES-1
+  it("a restart is proposed, confirmed by a person, and done once", async (context) => {
+    real = await Real.open([call("ProposeRestart", { reason: "New settings are read at a start." }), { text: "It needs a restart." }, { text: "I am back." }]);
+    const page = await fresh(context, "ProposeRestart");
+    const generation = async () => ((await (await page.request.get(`${real.url}/api/v1/agents`)).json()) as { agents: { generation: number; state: string }[] }).agents[0]!;
+    const before = (await generation()).generation;
+    await send(page, "does it need one?");
+    await page.waitForSelector(".ask >> text=New settings are read at a start.");
+    expect((await generation()).generation).toBe(before);
+    await page.getByRole("button", { name: "Restart Atlas" }).click();
+    await page.waitForSelector(".ask", { state: "detached" });
+    for (let n = 0; n < 300 && ((await generation()).generation === before || (await generation()).state !== "online"); n += 1) await page.waitForTimeout(100);
+    expect((await generation()).generation).toBe(before + 1);
+    await page.reload();
+    await page.waitForSelector(".banner >> text=New settings are read at a start.");
+    expect(await page.getByRole("button", { name: "Restart Atlas" }).count()).toBe(0);
+    await send(page, "are you back?");
+    await page.waitForSelector(".answer >> nth=1");
   });
 
   // WEB-5, TIT-1
@@ -107,6 +119,25 @@ describe.runIf(PROGRAM)("with the real program", () => {
     await page.getByLabel("Closed").check();
     await page.getByRole("button", { name: "Send answers" }).click();
     await page.waitForSelector(".answer >> text=Closed ones, then.");
+  });
+
+  // ENG-8
+  it("what is added to a running turn is read by it, and stands in the conversation once", async (context) => {
+    real = await Real.open([{ delayMs: 4000, ...call("Read", { file_path: "notes.txt" }) }, { delayMs: 500, text: "Both are looked at." }, { text: "A turn too many." }], {}, { "notes.txt": "x" });
+    const page = await fresh(context, "Read");
+    const { agents } = (await (await page.request.get(`${real.url}/api/v1/agents`)).json()) as { agents: { can: { steer: boolean } }[] };
+    if (!agents[0]!.can.steer) context.skip("this program takes no follow-ups");
+    await send(page, "look at one");
+    await page.waitForSelector(".act-line >> text=Working");
+    await send(page, "and at two");
+    await page.waitForSelector(".follow >> text=read at the next step");
+    await page.waitForSelector(".answer >> text=Both are looked at.");
+    await page.waitForSelector(".said >> text=and at two");
+    await page.waitForSelector(".follow", { state: "detached" });
+    await page.reload();
+    await page.waitForSelector(".answer >> text=Both are looked at.");
+    expect(await page.locator(".said >> text=and at two").count()).toBe(1);
+    expect(await page.locator("text=A turn too many.").count()).toBe(0);
   });
 
   // TOO-9
