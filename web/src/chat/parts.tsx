@@ -150,7 +150,8 @@ function RestartCard({ part, answer, agent }: { part: Proposal; answer: Answer; 
   const [dismissed, setDismissed] = useState(false);
   const [asked, setAsked] = useState<"no" | "busy" | "sent">("no");
   const [fault, setFault] = useState<string | null>(null);
-  const status = answer.partStatus[part.id] ?? { state: "unsupported" };
+  const status = answer.partStatus[part.id];
+  if (!status) return null;
   const reason = part.reason && <p dir="auto">“{plain(part.reason)}”</p>;
   if (status.state !== "ready" || asked === "sent" || dismissed) {
     const lines: Record<string, string> = {

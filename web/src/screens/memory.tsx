@@ -100,12 +100,13 @@ function Day({ agent, date, near, changed }: { agent: Agent; date: string; near:
     loaded.again();
     changed();
   };
-  const empty = (loaded.data && facts.length === 0) || loaded.error?.status === 404;
+  const none = loaded.error?.status === 404 || loaded.error?.code === "no_notes";
+  const empty = (loaded.data && facts.length === 0) || none;
   const others = near.filter((day) => day !== date).slice(0, 3);
   return (
     <>
       <AddFact agent={agent} added={again} />
-      {loaded.error && loaded.error.status !== 404 && <Failed error={loaded.error} again={loaded.again} what="Memory can't be read." />}
+      {loaded.error && !none && <Failed error={loaded.error} again={loaded.again} what="Memory can't be read." />}
       {loaded.loading && !loaded.data && <Bones label="Loading facts" rows={4} />}
       {empty && (
         <Empty icon="memory" title="Nothing remembered on this day">
@@ -205,8 +206,8 @@ function AddFact({ agent, added }: { agent: Agent; added: () => void }): VNode {
   const [text, setText] = useState("");
   const [told, setTold] = useState<{ tone: "plain" | "bad"; line: string } | null>(null);
   const [busy, setBusy] = useState(false);
-  const [unsupported, setUnsupported] = useState(false);
-  if (unsupported) return <></>;
+  const [unsupported, setUnsupported] = useState<string | null>(null);
+  if (unsupported) return <Banner tone="plain" mark="later" live>{unsupported}</Banner>;
   const add = async (event: Event) => {
     event.preventDefault();
     setBusy(true);
@@ -217,7 +218,7 @@ function AddFact({ agent, added }: { agent: Agent; added: () => void }): VNode {
       added();
     } catch (error) {
       const failed = error as ApiError;
-      if (failed.status === 501) return setUnsupported(true);
+      if (failed.status === 501) return setUnsupported(plain(failed.message));
       if (failed.code === "secret_refused") setText("");
       setTold({ tone: "bad", line: plain(failed.message) });
     } finally {

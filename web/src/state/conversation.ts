@@ -8,7 +8,7 @@ import type {
 } from "../api/types";
 import { saw } from "./device";
 import { say } from "./say";
-import { asksChanged, takeThreads, threads } from "./store";
+import { asksChanged, moment, takeThreads, threads } from "./store";
 import { askTitle } from "../text/words";
 
 /** What is shown of the open conversation. */
@@ -25,6 +25,8 @@ export class Conversation {
 
   private pending: Delta[] = [];
   private frame: number | null = null;
+  /** How often the feed told of questions and follow-ups. */
+  private toldOf = 0;
   private readonly repairing = new Set<string>();
 
   constructor(readonly id: string) {}
@@ -35,14 +37,18 @@ export class Conversation {
 
   /** Loads or catches up. What is on screen stays until it is there; `anew` believes nothing of it. */
   async load(anew = false): Promise<void> {
+    const [askedAt, told] = [moment(), this.toldOf];
     try {
       const got = await get<ThreadDetail>(this.base);
       batch(() => {
-        takeThreads([got.thread]);
+        takeThreads([got.thread], askedAt);
         this.messages.value = merged(anew ? [] : this.messages.value, this.mine(got.messages));
         if (anew || this.state.value !== "ready") this.olderCursor.value = got.olderCursor;
-        this.setAsks(got.asks);
-        this.followUps.value = got.followUps;
+        // What the feed told meanwhile is newer.
+        if (told === this.toldOf) {
+          this.setAsks(got.asks);
+          this.followUps.value = got.followUps;
+        }
         this.state.value = "ready";
         this.error.value = null;
       });
@@ -139,7 +145,16 @@ export class Conversation {
     };
     const line = words[after.status];
     if (line) say(line);
+    // How parts stand is worked out by the server when it is asked.
+    if (line && after.parts.some((part) => part.type === "restart_proposal" && !after.partStatus[part.id])) void this.repair(after.id);
     this.markSeen();
+  }
+
+  /** The feed tells of questions or follow-ups. */
+  heard(part: { asks?: Ask[]; followUps?: FollowUp[] }): void {
+    this.toldOf += 1;
+    if (part.asks) this.setAsks(part.asks);
+    if (part.followUps) this.followUps.value = part.followUps;
   }
 
   /** Questions are new or different. */

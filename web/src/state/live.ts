@@ -34,10 +34,9 @@ function heard(kind: Kind, data: unknown): void {
       return;
     case "asks.changed":
       store.asksChanged(told.threadId, told.asks);
-      return mine?.setAsks(told.asks);
+      return mine?.heard({ asks: told.asks });
     case "followUps.changed":
-      if (mine) mine.followUps.value = told.followUps;
-      return;
+      return mine?.heard({ followUps: told.followUps });
     case "agents.changed":
       store.agents.value = told.agents;
       return;

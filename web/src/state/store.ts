@@ -92,11 +92,19 @@ function put(key: string, shelf: Shelf): void {
   shelves.value = new Map(shelves.value).set(key, shelf);
 }
 
-/** Takes rows in; a newer row replaces an older one. */
-export function takeThreads(rows: readonly Thread[]): void {
-  if (rows.length === 0) return;
+// When each row was last heard of in the feed. An answer that was asked for before that is older than what is known.
+const heardOf = new Map<string, number>();
+let clock = 0;
+
+/** The moment of a request, for `takeThreads`. */
+export const moment = (): number => clock;
+
+/** Takes rows of an answer in, but not in place of what the feed told since it was asked for. */
+export function takeThreads(rows: readonly Thread[], askedAt: number): void {
+  const fresh = rows.filter((row) => (heardOf.get(row.id) ?? 0) <= askedAt);
+  if (fresh.length === 0) return;
   const next = new Map(threads.value);
-  for (const row of rows) next.set(row.id, row);
+  for (const row of fresh) next.set(row.id, row);
   threads.value = next;
 }
 
@@ -106,11 +114,12 @@ export async function loadShelf(agentId: string, archived: boolean, more = false
   const before = shelves.value.get(key);
   if (before?.state === "loading") return;
   put(key, { ids: before?.ids ?? [], nextCursor: before?.nextCursor ?? null, state: "loading", error: null });
+  const askedAt = moment();
   try {
     const cursor = more ? before?.nextCursor : null;
     const page = await get<ThreadPage>("/threads", { agent: agentId, archived, cursor, limit: 50 });
     batch(() => {
-      takeThreads(page.threads);
+      takeThreads(page.threads, askedAt);
       const ids = page.threads.map((row) => row.id);
       const all = more ? [...new Set([...(before?.ids ?? []), ...ids])] : ids;
       put(key, { ids: all, nextCursor: page.nextCursor, state: "ready", error: null });
@@ -120,25 +129,33 @@ export async function loadShelf(agentId: string, archived: boolean, more = false
   }
 }
 
+const isWorking = (row: Thread) => row.runState?.status === "running" || row.runState?.status === "waiting";
+
 /** Loads what is at work. Where it can't be, the last known list stays. */
 export async function loadActive(): Promise<void> {
+  const askedAt = moment();
   try {
     const got = await get<ActiveThreads>("/threads/active");
     batch(() => {
-      active.value = got;
-      takeThreads(got.threads);
+      takeThreads(got.threads, askedAt);
+      // What ended meanwhile is not at work, and what began meanwhile is.
+      const known = threads.value;
+      const rows = new Map(got.threads.map((row) => [row.id, known.get(row.id) ?? row]));
+      for (const [id, at] of heardOf) if (at > askedAt && known.has(id)) rows.set(id, known.get(id)!);
+      const working = [...rows.values()].filter(isWorking);
+      active.value = { ...got, threads: working, total: got.total + working.length - got.threads.length };
     });
   } catch {
     // Said by the connection's line.
   }
 }
 
-const isWorking = (row: Thread) => row.runState?.status === "running" || row.runState?.status === "waiting";
-
 /** A row is new or different. */
 export function threadChanged(row: Thread): void {
   batch(() => {
-    takeThreads([row]);
+    clock += 1;
+    heardOf.set(row.id, clock);
+    takeThreads([row], clock);
     const list = active.value;
     if (list) {
       const others = list.threads.filter((it) => it.id !== row.id);
@@ -164,6 +181,7 @@ export function threadChanged(row: Thread): void {
 /** A row is gone. */
 export function threadGone(id: string): void {
   batch(() => {
+    heardOf.delete(id);
     const next = new Map(threads.value);
     next.delete(id);
     threads.value = next;
