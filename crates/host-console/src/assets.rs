@@ -1,11 +1,10 @@
 //! The page and its files, carried in the program.
 
 use crate::shapes::Settings;
-use crate::web::{WebBody, WebResponse};
+use crate::web::WebResponse;
 use bytes::Bytes;
 use http::{StatusCode, header};
-use std::io::Write as _;
-use std::sync::OnceLock;
+use std::io::{Read as _, Write as _};
 
 include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
@@ -16,14 +15,23 @@ const NOT_BUILT: &str = "<!doctype html><html lang=\"en\" data-theme=\"system\" 
 <pre>npm --prefix web ci &amp;&amp; npm --prefix web run build\ncargo build -p mono-agent</pre>\
 <p>The console itself runs: its API answers below <code>/api/v1</code>.</p></html>";
 
+/// A file of the page, packed by gzip.
 fn find(name: &str) -> Option<&'static [u8]> {
     ASSETS.iter().find(|(known, _)| *known == name).map(|(_, bytes)| *bytes)
 }
 
+fn unpacked(packed: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    // What the build packed can be unpacked.
+    let _ = flate2::read::GzDecoder::new(packed).read_to_end(&mut out);
+    out
+}
+
 /// The page, with the stored look in it.
 pub(crate) fn page(settings: &Settings) -> WebResponse {
-    let built = find("index.html").and_then(|bytes| std::str::from_utf8(bytes).ok());
+    let built = find("index.html").and_then(|packed| String::from_utf8(unpacked(packed)).ok());
     let html = built
+        .as_deref()
         .unwrap_or(NOT_BUILT)
         .replacen("data-theme=\"system\"", &format!("data-theme=\"{}\"", settings.theme), 1)
         .replacen("data-accent=\"evergreen\"", &format!("data-accent=\"{}\"", settings.accent), 1);
@@ -37,23 +45,16 @@ pub(crate) fn file(path: &str, gzip: bool) -> Option<WebResponse> {
     if name == "index.html" {
         return None;
     }
-    let at = ASSETS.iter().position(|(known, _)| *known == name)?;
+    let packed = find(name)?;
     let media_type = media_type(name);
     let hashed = name.starts_with("assets/");
     let cache = if hashed { "public, max-age=31536000, immutable" } else { "no-cache" };
-    let response = WebResponse::bytes(StatusCode::OK, media_type, Bytes::from_static(ASSETS[at].1))
-        .with(header::CACHE_CONTROL, cache);
-    if !gzip || !worth_it(media_type) {
-        return Some(response);
-    }
-    let smaller = PACKED.get_or_init(|| ASSETS.iter().map(|_| OnceLock::new()).collect());
-    let packed = smaller[at].get_or_init(|| packed(ASSETS[at].1)).clone();
-    let mut response = response.with(header::CONTENT_ENCODING, "gzip").with(header::VARY, "accept-encoding");
-    response.body = WebBody::Whole(packed);
-    Some(response)
+    let body = if gzip { Bytes::from_static(packed) } else { unpacked(packed).into() };
+    let response = WebResponse::bytes(StatusCode::OK, media_type, body)
+        .with(header::CACHE_CONTROL, cache)
+        .with(header::VARY, "accept-encoding");
+    Some(if gzip { response.with(header::CONTENT_ENCODING, "gzip") } else { response })
 }
-
-static PACKED: OnceLock<Vec<OnceLock<Bytes>>> = OnceLock::new();
 
 /// Bytes made smaller.
 pub(crate) fn packed(bytes: &[u8]) -> Bytes {
@@ -61,10 +62,6 @@ pub(crate) fn packed(bytes: &[u8]) -> Bytes {
     // Writing to memory does not fail.
     let _ = out.write_all(bytes);
     out.finish().unwrap_or_default().into()
-}
-
-fn worth_it(media_type: &str) -> bool {
-    !matches!(media_type, "image/png" | "font/woff2" | "application/octet-stream")
 }
 
 fn media_type(name: &str) -> &'static str {

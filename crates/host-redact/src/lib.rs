@@ -17,7 +17,7 @@ mod walk;
 
 pub use arguments::{recorded, recorded_text};
 pub use clean::Clean;
-pub use names::{is_credential_variable, is_sensitive_key};
+pub use names::{is_credential_variable, is_sensitive_key, secrets_within};
 pub use redactor::{REDACTED, Redactor};
 pub use stage2::{HOST_PATH, Omission, Sanitiser};
 pub use stream::StreamRedactor;

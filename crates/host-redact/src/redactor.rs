@@ -103,6 +103,7 @@ impl Redactor {
         shapes::find(text, &mut found);
         if let Some(values) = &self.values {
             values.find(text, |range| found(plain_shape(text, range)));
+            values.find_cut(text, |range| found(plain_shape(text, range)));
         }
         if !may_be_read_otherwise(text) {
             return;

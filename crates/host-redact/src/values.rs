@@ -23,6 +23,8 @@ pub(crate) struct Values {
     edges: Vec<Edge>,
     /// Long encodings; for joined lines.
     wrapped: AhoCorasick,
+    /// The values as they are.
+    plain: Vec<String>,
     /// Values that are whole numbers.
     numbers: BTreeSet<String>,
     /// The longest pattern, in bytes.
@@ -75,7 +77,9 @@ impl Values {
         let longest_spaced = plain.iter().filter(spaced).map(String::len).max().unwrap_or_default();
         let numbers =
             plain.iter().filter(|v| v.len() >= 8 && v.bytes().all(|b| b.is_ascii_digit())).cloned().collect();
+        let whole = plain.iter().cloned().collect();
         Some(Values {
+            plain: whole,
             encoded: automaton(patterns.iter().map(|(text, _)| text.as_str()))?,
             edges: patterns.iter().map(|(_, edge)| *edge).collect(),
             wrapped: automaton(wrapped.iter().map(String::as_str))?,
@@ -93,6 +97,25 @@ impl Values {
         }
     }
 
+    /// Adds the halves of values beside the marks of a cut (`…`): the beginning of a value before one, the end of a
+    /// value behind one.
+    pub(crate) fn find_cut(&self, text: &str, mut found: impl FnMut(Range<usize>)) {
+        for (at, mark) in text.match_indices(CUT).take(CUTS_MAX) {
+            let before = text[..at].trim_end_matches(['[', '\n']);
+            // A mark with words in it reaches to its own end.
+            let behind = text[at + mark.len()..].trim_start_matches([']', '\n']);
+            let from = text.len() - behind.len();
+            for value in &self.plain {
+                if let Some(half) = halves(value).find(|half| before.ends_with(half)) {
+                    found(before.len() - half.len()..before.len());
+                }
+                if let Some(half) = other_halves(value).find(|half| behind.starts_with(half)) {
+                    found(from..from + half.len());
+                }
+            }
+        }
+    }
+
     /// Adds the places of encodings in joined lines.
     pub(crate) fn find_wrapped(&self, text: &str, mut found: impl FnMut(Range<usize>)) {
         self.wrapped.find_iter(text).for_each(|hit| found(hit.start()..hit.end()));
@@ -102,6 +125,23 @@ impl Values {
     pub(crate) fn is_number(&self, digits: &str) -> bool {
         self.numbers.contains(digits)
     }
+}
+
+/// What stands where a text was cut.
+const CUT: &str = "…";
+/// At most so many cuts of one text are looked at.
+const CUTS_MAX: usize = 16;
+/// A part of a value counts from this many bytes.
+const HALF_BYTES_MIN: usize = 6;
+
+/// The proper beginnings of a value, the longest first.
+fn halves(value: &str) -> impl Iterator<Item = &str> {
+    (HALF_BYTES_MIN..value.len()).rev().filter_map(|at| value.get(..at))
+}
+
+/// The proper ends of a value, the longest first.
+fn other_halves(value: &str) -> impl Iterator<Item = &str> {
+    (1..value.len().saturating_sub(HALF_BYTES_MIN - 1)).filter_map(|at| value.get(at..))
 }
 
 /// The form that readings are compared in: NFKC without invisible characters.

@@ -325,3 +325,28 @@ fn only_the_span_is_replaced() {
         assert_eq!(redactor.text(text).get(), clean);
     }
 }
+
+// QUA-5, T9-09: what a bound cut through is a secret all the same.
+#[test]
+fn halves_beside_a_cut_go() {
+    let value = "hunter-RRSSTTUUVV-0099";
+    let redactor = Redactor::new([Secret::new(value), Secret::new("pass phrase with spaces")]);
+    for at in 6..value.len() - 6 {
+        let (head, tail) = value.split_at(at);
+        for text in [
+            format!("x {head}\n[… 241001 of 261001 bytes left out here …]\n{tail} y"),
+            format!("x {head}\n[… 12 of 99 bytes omitted here; ask again …]\n{tail} y"),
+            format!("call_{head}…"),
+        ] {
+            let clean = redactor.text(&text).into_inner();
+            assert!(!clean.contains(&head[..6]) && !clean.contains(&tail[tail.len() - 6..]), "{clean}");
+            assert!(clean.contains('…'), "{clean}");
+            assert_eq!(redactor.text(&clean).into_inner(), clean);
+        }
+    }
+    assert_eq!(redactor.text("my pass phrase wi…").into_inner(), "my [redacted]…");
+    // Without a cut it is an ordinary word, and so is a short beginning.
+    for text in ["hunter-RRSSTTUU", "the hunt… goes on", "… and so on"] {
+        assert_eq!(redactor.text(text).into_inner(), text);
+    }
+}

@@ -11,6 +11,55 @@ pub fn suffix(text: &str, bytes_max: usize) -> &str {
     &text[text.ceil_char_boundary(from)..]
 }
 
+/// How far a cut is moved so that it parts no word, in bytes.
+const WORD_BYTES_MAX: usize = 512;
+
+/// Where to end a text at or before `at` (a character boundary) so that no word is parted. A half of a secret is known
+/// by nobody who looks for the whole. A word of more than 512 bytes is parted at a character that is no part of
+/// names and tokens, and if there is none either, where it was to be.
+pub fn word_end(text: &str, at: usize) -> usize {
+    let (before, after) = (&text[..at], &text[at..]);
+    let parts = |inside: fn(char) -> bool| {
+        before.chars().next_back().is_some_and(inside) && after.chars().next().is_some_and(inside)
+    };
+    for inside in [in_word, in_token] {
+        if !parts(inside) {
+            return at;
+        }
+        let start = before.rfind(|c| !inside(c)).map_or(0, |it| text.ceil_char_boundary(it + 1));
+        if at - start <= WORD_BYTES_MAX {
+            return start;
+        }
+    }
+    at
+}
+
+/// Where to begin a text at or behind `at` so that no word is parted; see [`word_end`].
+pub fn word_start(text: &str, at: usize) -> usize {
+    let (before, after) = (&text[..at], &text[at..]);
+    let parts = |inside: fn(char) -> bool| {
+        before.chars().next_back().is_some_and(inside) && after.chars().next().is_some_and(inside)
+    };
+    for inside in [in_word, in_token] {
+        if !parts(inside) {
+            return at;
+        }
+        let length = after.find(|c| !inside(c)).unwrap_or(after.len());
+        if length <= WORD_BYTES_MAX {
+            return at + length;
+        }
+    }
+    at
+}
+
+fn in_word(c: char) -> bool {
+    !c.is_whitespace()
+}
+
+fn in_token(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '/' | '=' | '~' | '%')
+}
+
 /// Bytes as lower-case hex digits, two for each.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
@@ -73,7 +122,8 @@ pub struct Cut {
 }
 
 /// Keeps at most `bytes_max` bytes of a text, 60 % from its head and 40 % from its tail, and puts a
-/// marker between them that says how much is missing (TOO-7). The marker counts towards the bound.
+/// marker between them that says how much is missing (TOO-7). The marker counts towards the bound. No word is parted
+/// ([`word_end`]).
 pub fn head_tail(text: &str, bytes_max: usize, how_to_get_the_rest: &str) -> Cut {
     if text.len() <= bytes_max {
         return Cut { text: text.to_owned(), omitted_bytes: 0 };
@@ -86,6 +136,8 @@ pub fn head_tail(text: &str, bytes_max: usize, how_to_get_the_rest: &str) -> Cut
     let room = bytes_max.saturating_sub(marker(text.len()).len());
     let head = prefix(text, room / 10 * 6 + room % 10 * 6 / 10);
     let tail = suffix(text, room - head.len());
+    let head = &text[..word_end(text, head.len())];
+    let tail = &text[word_start(text, text.len() - tail.len())..];
     let omitted = text.len() - head.len() - tail.len();
     Cut { text: format!("{head}{}{tail}", marker(omitted)), omitted_bytes: omitted }
 }
@@ -100,6 +152,27 @@ mod tests {
         assert_eq!(one_line("a\n\n  b\u{1b}[2J\u{202e}c", 99), "a b\u{fffd}[2J\u{fffd}c");
         assert_eq!(one_line("abcdef", 3), "abc…");
         assert_eq!(one_line("   ", 3), "");
+    }
+
+    // QUA-5: no half of a token on either side of a cut.
+    #[test]
+    fn cuts_part_no_word() {
+        let text = format!("{}token-12345678 end", "word ".repeat(100));
+        for max in 150..text.len() {
+            let cut = head_tail(&text, max, "").text;
+            let left = cut.replace("token-12345678", "");
+            assert!(
+                !left.contains("oken") && !left.contains("1234") && !left.contains("5678"),
+                "{max}: {left}"
+            );
+        }
+        assert_eq!(&"ab cd"[..word_end("ab cd", 4)], "ab ");
+        assert_eq!(&"ab cd"[word_start("ab cd", 1)..], " cd");
+        let long = "x".repeat(600);
+        assert_eq!((word_end(&long, 550), word_start(&long, 50)), (550, 50));
+        let json = format!("{{\"{}\":\"{}\"}}", "k".repeat(700), "v".repeat(300));
+        assert_eq!(&json[word_start(&json, 300)..][..3], "\":\"");
+        assert_eq!(&json[word_end(&json, 800) - 3..word_end(&json, 800)], "\":\"");
     }
 
     proptest! {

@@ -8,6 +8,7 @@ use crate::digest::{digest, variables};
 use crate::helpers::HelperOffice;
 use crate::memory::{AgentMemory, MemoryOffice, MemoryParts};
 use crate::parts::governance::Governance;
+use crate::parts::kept::RedactedOutput;
 use crate::parts::models;
 use crate::parts::plugins::Plugins;
 use crate::parts::prompt::Texts;
@@ -105,7 +106,8 @@ impl Agent {
         let bounds = (spec.tool_output.max_bytes, spec.tool_output.max_agent_bytes);
         let keep = KeptFolder::with_bounds(state.tool_output(), bounds.0, bounds.1);
         let kept = Arc::new(keep.map_err(|error| one(unwritable(&error)))?);
-        let keep: Arc<dyn KeptOutput> = Arc::clone(&kept) as _;
+        let redactor = Arc::clone(store.recorder.redactor());
+        let keep: Arc<dyn KeptOutput> = Arc::new(RedactedOutput::new(Arc::clone(&kept), redactor, bounds.0));
         let sandbox = sandbox::sandbox(&spec, &env, &state, &named, Arc::clone(&keep)).map_err(one)?;
         host_files::state::ensure_private_dir(&state.attachments())
             .map_err(|error| one(unwritable(&error)))?;

@@ -2,6 +2,7 @@
 
 pub(crate) mod governance;
 pub(crate) mod history;
+pub(crate) mod kept;
 pub(crate) mod models;
 pub(crate) mod plugins;
 pub(crate) mod prompt;

@@ -171,14 +171,26 @@ impl Servers {
 }
 
 /// What of a server's entry must not be written anywhere.
-pub(crate) fn secrets_of(server: &McpServerSpec) -> Vec<&Secret> {
+pub(crate) fn secrets_of(server: &McpServerSpec) -> Vec<Secret> {
     match &server.transport {
-        SpecTransport::Stdio(stdio) => {
-            let secret = |name: &str| host_redact::is_credential_variable(name);
-            stdio.env.iter().filter(|(name, _)| secret(name)).map(|(_, value)| value).collect()
+        SpecTransport::Stdio(stdio) => stdio
+            .env
+            .iter()
+            .flat_map(|(name, value)| match host_redact::is_credential_variable(name) {
+                true => vec![value.clone()],
+                false => host_redact::secrets_within(value.expose()),
+            })
+            .collect(),
+        SpecTransport::Http(http) => {
+            http.headers.iter().flat_map(|(_, value)| header_secrets(value)).collect()
         }
-        SpecTransport::Http(http) => http.headers.iter().map(|(_, value)| value).collect(),
     }
+}
+
+/// A header's value, and what stands behind its scheme (`Bearer …`): either of them may turn up somewhere.
+pub(crate) fn header_secrets(value: &Secret) -> Vec<Secret> {
+    let behind = value.expose().trim().split_once(' ').map(|(_, rest)| Secret::new(rest.trim()));
+    std::iter::once(value.clone()).chain(behind).collect()
 }
 
 /// How long a call may be silent, where somebody set it for the whole agent.

@@ -49,8 +49,10 @@ impl Store {
 /// What must not be written: every credential of the environment that the host resolved, and every secret
 /// of the settings.
 pub(crate) fn redactor(spec: &AgentSpec, env: &Environment) -> Redactor {
-    let providers =
-        spec.providers.iter().flat_map(|provider| provider.api_key.iter().chain(provider.headers.values()));
+    let providers = spec.providers.iter().flat_map(|provider| {
+        let headers = provider.headers.values().flat_map(crate::parts::servers::header_secrets);
+        provider.api_key.iter().cloned().chain(headers)
+    });
     let servers = spec.mcp.servers.iter().flat_map(crate::parts::servers::secrets_of);
     let channels = [
         &spec.channels.webhook.api_key,
@@ -63,9 +65,8 @@ pub(crate) fn redactor(spec: &AgentSpec, env: &Environment) -> Redactor {
     let memory = spec.memory.iter().flat_map(|it| [&it.embeddings.api_key, &it.supermemory.api_key]);
     let all: Vec<Secret> = providers
         .chain(servers)
-        .chain(memory.flatten())
-        .chain(channels.into_iter().flatten())
-        .cloned()
+        .chain(memory.flatten().cloned())
+        .chain(channels.into_iter().flatten().cloned())
         .collect();
     let brokered = spec.credentials.broker.iter().filter_map(|it| env.get(&it.env)).cloned().map(Secret::new);
     let from_env = env.iter().map(|(name, value)| (name.clone(), value.clone()));

@@ -10,10 +10,10 @@ use host_event::{Fact, Scope};
 use host_ports::CancellationToken;
 use host_ports::clock::Clock;
 use host_ports::log::Recorder;
-use host_ports::model::{ModelError, ModelEvent};
+use host_ports::model::{AssistantPart, ModelError, ModelEvent};
 use host_surface::{Arguments, CallRequest, How, Progress, ProgressSink, Settled, Surface};
 use host_turn::FailureKind;
-use host_vocab::text::{one_line, prefix};
+use host_vocab::text::{one_line, prefix, word_end};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -176,14 +176,15 @@ impl Carrier {
     /// Makes an input of what came, and keeps the end of a call that the log did not take.
     async fn noted(&mut self, came: Came) -> Option<Input> {
         let (index, name, settled) = match came {
-            Came::Input(input) => return Some(*input),
+            Came::Input(input) => return Some(self.without_telltale_id(*input)),
             Came::Settled(it) => *it,
         };
         if !settled.recorded {
             let fact = late_fact(&name, &settled);
             self.record_later(self.scope.clone(), fact, "the end of a call could not be written");
         }
-        let preview = prefix(&settled.text(), PREVIEW_BYTES_MAX).to_owned();
+        let text = settled.text();
+        let preview = text[..word_end(&text, prefix(&text, PREVIEW_BYTES_MAX).len())].to_owned();
         let settled = SettledCall {
             how: settled.how,
             code: settled.code.to_string(),
@@ -195,6 +196,16 @@ impl Carrier {
             result_bytes: settled.original_bytes,
         };
         Some(Input::CallSettled { index, settled })
+    }
+
+    /// An id of a call stands in the log as it is; one that holds a secret is taken away, and the machine makes one.
+    fn without_telltale_id(&self, mut input: Input) -> Input {
+        if let Input::Streamed(ModelEvent::Part(AssistantPart::Call(call))) = &mut input
+            && self.recorder().redactor().finds(&call.id)
+        {
+            call.id.clear();
+        }
+        input
     }
 
     /// An event as listeners may see it: arguments without known secrets.

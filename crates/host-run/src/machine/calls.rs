@@ -59,6 +59,12 @@ pub(super) fn fact_of(order: &CallOrder) -> ModelCall {
     }
 }
 
+/// Whether an id is of the characters that providers make ids of. It stands in the log as it is, so one that could
+/// be a place of the machine, or a sentence, gets another.
+fn is_plain(id: &str) -> bool {
+    id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':' | b'|'))
+}
+
 /// A name that every provider takes back; the gate is given the name as it was written.
 fn prompt_name(name: &str) -> String {
     let word: String = name
@@ -78,7 +84,7 @@ impl Machine {
             let AssistantPart::Call(call) = part else { continue };
             let index = orders.len();
             let id = match CallId::parse(call.id.clone()) {
-                Ok(id) if self.seen_ids.insert(call.id.clone()) => id,
+                Ok(id) if is_plain(&call.id) && self.seen_ids.insert(call.id.clone()) => id,
                 _ => self.fresh_id(index),
             };
             call.id = id.to_string();

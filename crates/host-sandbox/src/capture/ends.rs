@@ -1,5 +1,6 @@
 //! The start and the end of a stream by characters, in bounded memory.
 
+use host_vocab::text::{word_end, word_start};
 use std::collections::VecDeque;
 
 /// Keeps what a preview by characters needs.
@@ -60,16 +61,17 @@ impl Ends {
 }
 
 /// 60 % from the start of one text and 40 % from the end of another, with a marker between them; `bytes` is the
-/// length of the whole where the two are not the same text.
+/// length of the whole where the two are not the same text. No word is parted.
 fn cut(head: &str, tail: &str, chars_max: usize, bytes: u64) -> (String, bool) {
     if bytes == 0 && head.chars().count() <= chars_max {
         return (head.to_owned(), false);
     }
     let first_chars = chars_max / 10 * 6 + chars_max % 10 * 6 / 10;
-    let first: String = head.chars().take(first_chars).collect();
+    let place = |text: &str, chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    let first = &head[..word_end(head, place(head, first_chars))];
     let last_chars = chars_max - first_chars;
     let skip = tail.chars().count().saturating_sub(last_chars);
-    let last: String = tail.chars().skip(skip).collect();
+    let last = &tail[word_start(tail, place(tail, skip))..];
     let bytes = if bytes == 0 { head.len() as u64 } else { bytes };
     let left_out = bytes.saturating_sub((first.len() + last.len()) as u64);
     (format!("{first}\n[… {left_out} of {bytes} bytes left out here …]\n{last}"), true)

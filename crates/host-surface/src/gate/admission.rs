@@ -4,7 +4,6 @@ use super::{Arguments, CallRequest, Refused, codes};
 use crate::source::WithheldBy;
 use crate::surface::{Sealed, Surface};
 use host_vocab::limits::ARGUMENT_BYTES_MAX;
-use host_vocab::text;
 use serde_json::{Value, json};
 
 /// Lookup and schema: the tool, and arguments that fit it.
@@ -29,7 +28,7 @@ fn look_up<'a>(surface: &'a Surface, name: &str) -> Result<&'a Sealed, Refused> 
     if let Some(sealed) = surface.tools.get(name) {
         return Ok(sealed);
     }
-    let shown = text::one_line(name, 80);
+    let shown = super::record::shown_name(surface, name, 80);
     // A server that is down has one row for all of its tools: `mcp__server__*`.
     let covers = |row: &str| row == name || row.strip_suffix('*').is_some_and(|all| name.starts_with(all));
     if let Some((_, withheld)) = surface.withheld.iter().find(|(_, it)| covers(&it.name)) {

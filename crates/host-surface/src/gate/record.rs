@@ -9,6 +9,9 @@ use host_vocab::{Block, Code, text};
 use serde_json::Value;
 use std::time::Duration;
 
+/// How much of a made-up name is looked at, in bytes.
+const NAME_BYTES_MAX: usize = 4096;
+
 /// An effect is on record before it can be seen (ENG-7): no record, no run.
 pub(super) async fn record_start(
     surface: &Surface,
@@ -62,7 +65,7 @@ pub(super) async fn refuse(
             }
         };
         let fact = Fact::CallRefused {
-            tool: text::one_line(&request.name, 200),
+            tool: shown_name(surface, &request.name, 200),
             code: refused.code.to_owned(),
             by: refused.by.to_owned(),
             why: refused.why.clone(),
@@ -84,6 +87,15 @@ pub(super) async fn refuse(
         kept: Vec::new(),
         recorded,
         rule: None,
+    }
+}
+
+/// A name that the model made up, for people: without secrets, which go before it is cut.
+pub(super) fn shown_name(surface: &Surface, name: &str, chars_max: usize) -> String {
+    let name = text::prefix(name, NAME_BYTES_MAX);
+    match &surface.ports.recorder {
+        Some(recorder) => text::one_line(&recorder.redactor().text(name).into_inner(), chars_max),
+        None => text::one_line(name, chars_max),
     }
 }
 

@@ -109,3 +109,64 @@ fn secrets_in_refused_arguments_are_on_no_disk() {
         assert!(!text.contains("CANARY1"), "{}", path.display());
     }
 }
+
+fn no_part_anywhere(agent: &Agent, parts: &[&str]) {
+    for (path, bytes) in agent.state_bytes() {
+        for part in parts {
+            let found = bytes.windows(part.len()).any(|window| window == part.as_bytes());
+            assert!(!found, "{part} in {}", path.display());
+        }
+    }
+}
+
+// QUA-5, T9-09, TOO-7: what a bound cuts through, what is kept beside the log, and names and ids that a model or a
+// provider made up.
+#[test]
+fn no_half_of_a_secret_no_kept_output_and_no_id_holds_one() {
+    let token = "ghp_A1b2C3d4A1b2C3d4A1b2C3d4A1b2C3d4EfGh";
+    for padding in 0..7 {
+        let line = format!("{CONFIGURED} {token} {CONFIGURED}\n");
+        let mut agent = Agent::scripted(
+            &[
+                json!({"toolCalls": [
+                    {"name": "Exec", "arguments": {"executable": "cat", "args": ["long.txt"]}},
+                    {"id": format!("call_{CONFIGURED}"), "name": "Glob", "arguments": {"pattern": "*"}},
+                    {"id": "call_/home/somebody/x.txt", "name": "Glob", "arguments": {"pattern": "*"}},
+                    {"id": token, "name": format!("{}{CONFIGURED}", "x".repeat(190)), "arguments": {}},
+                ]}),
+                json!({"text": "ok"}),
+                json!({"text": "ok"}),
+            ],
+            json!({}),
+        );
+        agent.env = vec![("SERVICE_API_TOKEN".into(), CONFIGURED.into())];
+        agent.write("long.txt", &format!("{}{}", "x".repeat(padding * 5), line.repeat(4_000)));
+        for prompt in ["go", "again"] {
+            agent.run(&["run", prompt, "--conversation", "terminal:c"]).ends(0);
+        }
+        no_part_anywhere(&agent, &["canary-Wq7", "ed-value-42", "ghp_A1b2", "C3d4EfGh", "/home/somebody"]);
+        let kept = agent.state_bytes();
+        assert!(kept.iter().any(|(path, bytes)| {
+            path.to_string_lossy().contains("tool-output") && bytes.windows(10).any(|it| it == b"[redacted]")
+        }));
+        every_view(&agent, &["canary-Wq7", "ed-value-42", "ghp_A1b2", "C3d4EfGh"]);
+    }
+}
+
+// QUA-5: a secret of a server's settings is one under any name, and without its scheme.
+#[test]
+fn secrets_of_servers_are_known_whatever_they_are_called() {
+    let (token, password, header) = ("tokval-EEEE-555566", "pgpw-GGGG-777788", "hdraut-FFFF-666677");
+    let echo = format!("echo {token} {password} {header} production");
+    let agent = Agent::scripted(
+        &[json!({"toolCalls": [{"name": "Bash", "arguments": {"command": echo}}]}), json!({"text": "ok"})],
+        json!({"tools": {"mcpServers": {
+            "a": {"command": "true", "env": {"TOK": token, "DB": format!("postgres://u:{password}@db/x"), "MODE": "production"}},
+            "b": {"type": "http", "url": "http://127.0.0.1:9/mcp", "headers": {"Authorization": format!("Bearer {header}")}}
+        }}}),
+    );
+    agent.run(&["run", "go", "--conversation", "terminal:c"]).ends(0);
+    no_part_anywhere(&agent, &[token, password, header]);
+    let log = agent.state_bytes().into_iter().find(|(path, _)| path.ends_with("log.sqlite")).unwrap().1;
+    assert!(log.windows(10).any(|it| it == b"production"), "an ordinary word stays");
+}
