@@ -107,6 +107,9 @@ fn normal(events: &[StoredEvent]) -> Vec<Line> {
                 for gone in ["incarnation", "durationMs", "askedAt", "argumentsDigest"] {
                     map.shift_remove(gone);
                 }
+                if let Some(outcome) = map.get_mut("outcome").and_then(Value::as_object_mut) {
+                    outcome.shift_remove("durationMs");
+                }
                 // The size is that of the text before it was redacted, and the log no longer has that text.
                 let redacted = |part: &str| map.get(part).is_some_and(|it| it.to_string().contains(REDACTED));
                 if redacted("content") || redacted("structured") {
@@ -180,22 +183,27 @@ mod tests {
         let a = [
             event("run_started", json!({"incarnation": "x", "userInput": "hi"})),
             event("model_answered", json!({"text": "a", "calls": [{"id": "c1", "name": "Read"}]})),
+            event("call_settled", json!({"tool": "Exec", "outcome": {"exitCode": 0, "durationMs": 4}})),
             event("run_settled", json!({"status": "succeeded", "durationMs": 3})),
         ];
         let mut b = a.clone();
         b[0].body["incarnation"] = "y".into();
         b[1].body["calls"][0]["id"] = "c9".into();
-        b[2].body["durationMs"] = 99.into();
+        b[2].body["outcome"]["durationMs"] = 5.into();
+        b[3].body["durationMs"] = 99.into();
         assert!(diff(&a, &b).same);
+        b[2].body["outcome"]["exitCode"] = 1.into();
+        assert_eq!(diff(&a, &b).changes.len(), 1);
+        b[2].body["outcome"]["exitCode"] = 0.into();
         b[1].body["text"] = "b".into();
         let found = diff(&a, &b);
-        assert!(!found.same && found.alike == 2);
+        assert!(!found.same && found.alike == 3);
         assert_eq!(found.changes.len(), 1);
         assert_eq!(found.changes[0].first.as_ref().map(|it| it["body"]["text"].clone()), Some("a".into()));
         assert_eq!(found.changes[0].second.as_ref().map(|it| it["body"]["text"].clone()), Some("b".into()));
         let shorter = diff(&a, &b[..1]);
-        assert_eq!((shorter.alike, shorter.changes.len()), (1, 2));
-        assert_eq!((diff(&a, &[]).changes.len(), diff(&[], &[]).same), (3, true));
+        assert_eq!((shorter.alike, shorter.changes.len()), (1, 3));
+        assert_eq!((diff(&a, &[]).changes.len(), diff(&[], &[]).same), (4, true));
     }
 
     #[test]

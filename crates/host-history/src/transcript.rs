@@ -20,7 +20,7 @@ const TEXT_BYTES_MAX: usize = 64 * 1024;
 pub struct TranscriptTurn {
     /// The run.
     pub run: String,
-    /// The exact conversation.
+    /// The exact conversation, as it may be shown.
     pub conversation: Option<String>,
     /// When it began, in Unix milliseconds.
     pub at_ms: i64,
@@ -86,7 +86,7 @@ fn turn(store: &dyn HistoryStore, view: &View, row: &RunRow) -> Result<Transcrip
     let show = |text: &str| view.clipped(text, Omission::Diagnostic, TEXT_BYTES_MAX);
     let mut turn = TranscriptTurn {
         run: row.run.to_string(),
-        conversation: row.conversation.as_ref().map(ToString::to_string),
+        conversation: row.conversation.as_ref().map(|id| show(id.as_str())),
         at_ms: row.started_at,
         status: row.status.clone(),
         user: show(&row.user_input),

@@ -1,6 +1,7 @@
 //! The full check of a log: by `doctor`, and in the background after an unclean stop.
 
 use crate::chain::{self, ChainBreak, ChainReport};
+use crate::derived;
 use crate::store_core::{Core, lock};
 use host_ports::log::LogError;
 use rusqlite::{Connection, InterruptHandle};
@@ -18,7 +19,8 @@ const COMPLAINTS_MAX: usize = 20;
 pub struct FullCheck {
     /// The chain from the first event to the last.
     pub chain: ChainReport,
-    /// What SQLite's own check complains of; empty where all is well.
+    /// What SQLite's own check complains of, and which rows beside the events don't say what they say; empty where
+    /// all is well.
     pub database: Vec<String>,
 }
 
@@ -131,7 +133,7 @@ fn on(conn: &Connection, core: &Core) -> Result<FullCheck, LogError> {
             }
         }
     }
-    for found in [complaints(conn), disagreements(conn)] {
+    for found in [complaints(conn), derived::disagreements(conn, COMPLAINTS_MAX)] {
         match found {
             Ok(lines) => database.extend(lines),
             Err(error) if is_passing(&error) => return Err(sql(error)),
@@ -165,23 +167,6 @@ fn is_passing(error: &rusqlite::Error) -> bool {
                 | rusqlite::ErrorCode::OperationInterrupted
         )
     )
-}
-
-/// Rows of runs that don't say what the events say: the chain doesn't cover them, and the host acts on them.
-fn disagreements(conn: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut query = conn.prepare(
-        "SELECT r.run FROM runs r LEFT JOIN events s ON s.seq = r.started_seq
-         LEFT JOIN events e ON e.seq = r.settled_seq
-         WHERE (s.seq IS NOT NULL AND (s.kind <> 'run_started' OR s.run IS NOT r.run))
-            OR (r.settled_seq IS NOT NULL AND e.seq IS NOT NULL AND (e.kind <> 'run_settled' OR e.run IS NOT r.run))
-            OR (r.settled_seq IS NULL
-                AND EXISTS(SELECT 1 FROM events x WHERE x.kind = 'run_settled' AND x.run = r.run))
-         LIMIT ?1",
-    )?;
-    let said = |row: &rusqlite::Row<'_>| {
-        Ok(format!("the row of {} is not what the events say", row.get::<_, String>(0)?))
-    };
-    query.query_map([COMPLAINTS_MAX], said)?.collect()
 }
 
 fn complaints(conn: &Connection) -> rusqlite::Result<Vec<String>> {

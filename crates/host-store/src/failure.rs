@@ -43,13 +43,20 @@ impl Failure {
         match self {
             Failure::Log(error) => error,
             Failure::Sql(error) => {
-                if error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure) && no_room(conn) {
-                    return LogError::Full;
+                if is_full(&error, conn) {
+                    LogError::Full
+                } else {
+                    log_error(&error)
                 }
-                log_error(&error)
             }
         }
     }
+}
+
+/// Whether there was no room on the disk. `conn` is the connection that failed.
+pub(crate) fn is_full(error: &Error, conn: &Connection) -> bool {
+    let failed_io = error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure);
+    log_error(error) == LogError::Full || (failed_io && no_room(conn))
 }
 
 /// Names a failure without anything that SQLite put into its message.

@@ -17,6 +17,7 @@ mod chain;
 mod check;
 mod connection;
 mod console;
+mod derived;
 mod failure;
 mod folder;
 mod held;
@@ -35,6 +36,7 @@ mod row;
 mod runs;
 mod schema;
 mod search;
+mod search_query;
 mod search_text;
 mod search_worker;
 mod store_core;
@@ -52,7 +54,7 @@ pub use memory::MemoryIndex;
 pub use open_error::OpenError;
 pub use recovery::Recovered;
 pub use runs::{RunQuery, RunSummary};
-pub use search::{SearchError, SearchScope};
+pub use search_query::{SearchError, SearchScope};
 pub use vault::PromptVault;
 
 /// The version of the SQLite library that is built in, such as `3.54.1`.

@@ -136,8 +136,8 @@ impl EventLog {
         }))
     }
 
-    /// Brings the index up to the log, whole: what is far behind (a lost index) takes about 0.1 ms an event.
-    /// Blocks.
+    /// Brings the index up to the log, whole: what is far behind (a lost index) takes about 0.1 ms an event. On a full
+    /// disk a log that is only read gets one in memory. Blocks.
     ///
     /// # Errors
     /// See [`LogError`].
@@ -287,6 +287,12 @@ impl EventLog {
     pub fn limit_pages_for_test(&self, pages: u32) -> Result<(), LogError> {
         let sql = format!("PRAGMA max_page_count = {pages}");
         self.core.write(|conn| Ok(connection::pragma(conn, &sql)?))
+    }
+
+    /// Bounds the index's file at its present size, for tests of a full disk.
+    #[doc(hidden)]
+    pub fn fill_index_for_test(&self) -> Result<(), LogError> {
+        self.search.fill_for_test()
     }
 
     /// Closes the log in order. Later calls give [`LogError::Closed`]; a second close does nothing.

@@ -139,9 +139,29 @@ fn settled(
     Ok(())
 }
 
-/// Makes the projection anew from the events, within a transaction of the caller's.
-pub(crate) fn rebuild(conn: &Connection) -> rusqlite::Result<()> {
-    conn.execute("DELETE FROM runs", [])?;
+/// An event that the projection follows.
+pub(crate) struct ProjectedEvent {
+    seq: u64,
+    at: i64,
+    kind: String,
+    conversation: Option<String>,
+    run: Option<String>,
+    body: Value,
+}
+
+impl ProjectedEvent {
+    /// Brings the projection of a connection up to it.
+    pub(crate) fn project(&self, conn: &Connection) -> rusqlite::Result<()> {
+        let (conversation, run) = (self.conversation.as_deref(), self.run.as_deref());
+        project(conn, self.seq, self.at, &self.kind, conversation, run, &self.body)
+    }
+}
+
+/// Gives every event that the projection follows, in order.
+pub(crate) fn each_event(
+    conn: &Connection,
+    mut each: impl FnMut(&ProjectedEvent) -> rusqlite::Result<()>,
+) -> rusqlite::Result<()> {
     let mut events = conn.prepare(
         "SELECT seq, at, kind, version, conversation, run, body FROM events
          WHERE kind IN ('run_started', 'run_settled') ORDER BY seq",
@@ -153,10 +173,15 @@ pub(crate) fn rebuild(conn: &Connection) -> rusqlite::Result<()> {
         // A body that is no JSON is the chain check's to report; the projection goes on without it.
         let Ok(body) = serde_json::from_str(&body) else { continue };
         let body = host_event::upcast(&kind, row.get(3)?, body);
-        let (conversation, run): (Option<String>, Option<String>) = (row.get(4)?, row.get(5)?);
-        project(conn, seq, at, &kind, conversation.as_deref(), run.as_deref(), &body)?;
+        each(&ProjectedEvent { seq, at, kind, conversation: row.get(4)?, run: row.get(5)?, body })?;
     }
     Ok(())
+}
+
+/// Makes the projection anew from the events, within a transaction of the caller's.
+pub(crate) fn rebuild(conn: &Connection) -> rusqlite::Result<()> {
+    conn.execute("DELETE FROM runs", [])?;
+    each_event(conn, |event| event.project(conn))
 }
 
 /// Answers a query.

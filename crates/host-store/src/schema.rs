@@ -243,13 +243,17 @@ pub(crate) fn suffixed(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// The newest tables in memory, for tests of queries.
+/// The newest tables in memory, empty: to compare with, and for tests of queries.
+pub(crate) fn tables_in_memory() -> rusqlite::Result<Connection> {
+    let conn = Connection::open_in_memory()?;
+    for tables in [EVENTS, RUNS, RETAINED] {
+        conn.execute_batch(tables)?;
+    }
+    Ok(conn)
+}
+
+/// The same, for tests.
 #[cfg(test)]
 pub(crate) fn in_memory() -> Connection {
-    let conn = Connection::open_in_memory().expect("memory");
-    conn.execute_batch(EVENTS)
-        .and_then(|()| conn.execute_batch(RUNS))
-        .and_then(|()| conn.execute_batch(RETAINED))
-        .expect("the tables are sound");
-    conn
+    tables_in_memory().expect("the tables are sound")
 }

@@ -1,7 +1,8 @@
 //! Full text of the log, in a file of its own that can be lost: it is built anew from the log.
 
-use crate::failure::log_error;
+use crate::failure::{is_full, log_error};
 use crate::held::Held;
+use crate::search_query::{SearchError, SearchScope, pattern};
 use crate::search_text::text_of;
 use crate::store_core::{Core, lock};
 use crate::{connection, folder, row, schema};
@@ -23,10 +24,6 @@ pub(crate) const BATCH: i64 = 256;
 const CATCH_UP_MAX: u64 = 8192;
 /// Up to this size of a log, in its pages of 4 KiB, an index that can't stand beside it is made in memory.
 const IN_MEMORY_PAGES_MAX: u64 = 64 * 1024;
-/// The longest query in bytes.
-const QUERY_BYTES_MAX: usize = 512;
-/// The most words of a query.
-const WORDS_MAX: usize = 16;
 /// The most hits of one query.
 const HITS_MAX: usize = 1000;
 
@@ -36,40 +33,6 @@ CREATE TABLE docs(seq INTEGER PRIMARY KEY, conversation TEXT, logical TEXT) STRI
 CREATE VIRTUAL TABLE texts USING fts5(text, content='', contentless_delete=1, tokenize='trigram');
 INSERT INTO meta(name, value) VALUES('indexed', 0);
 ";
-
-/// Whose events are searched. There is no default: nothing given is never everything (T9-07).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SearchScope {
-    /// Those of one conversation; with `rollover` its daily buckets count as one (RUN-7).
-    Conversation {
-        /// Which one.
-        id: ConversationId,
-        /// Whether daily buckets are ignored.
-        rollover: bool,
-    },
-    /// Every one, for the operator alone.
-    Everything,
-}
-
-/// Why a search was not made.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SearchError {
-    /// There is no word in the query.
-    #[error("the query is empty")]
-    Empty,
-    /// A word is too short for the index.
-    #[error("the word '{word}' has fewer than three characters; use a longer one")]
-    ShortWord {
-        /// The word.
-        word: String,
-    },
-    /// The query is over its bound.
-    #[error("a query has at most {QUERY_BYTES_MAX} bytes and {WORDS_MAX} words")]
-    TooLong,
-    /// The log or the index failed.
-    #[error(transparent)]
-    Log(#[from] LogError),
-}
 
 /// The index, opened when it is first needed.
 pub(crate) struct SearchIndex {
@@ -82,6 +45,8 @@ pub(crate) struct SearchIndex {
 struct Files {
     index: Connection,
     log: Connection,
+    /// Whether the index is gone with this process.
+    unnamed: bool,
     /// Last: it goes after the index's connection.
     held: Held,
 }
@@ -106,23 +71,33 @@ impl SearchIndex {
         self.with(|files| files.behind())
     }
 
-    /// Asks the index, brought up first; what one question brings up is bounded.
+    /// Asks the index, brought up first; what one question of a host brings up is bounded. Whoever only reads is never
+    /// answered from an index that lacks something.
     pub(crate) fn ask<T>(
         &self,
         mut question: impl FnMut(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, LogError> {
+        let reads_only = self.core.reading.is_some();
         self.with(|files| {
             let mut indexed = 0;
-            while indexed < CATCH_UP_MAX && files.behind()? > 0 {
+            while (reads_only || indexed < CATCH_UP_MAX) && files.behind()? > 0 {
                 match files.index_batch() {
                     Ok(true) => indexed += BATCH.unsigned_abs(),
                     Ok(false) => break,
-                    // What is there can be read on a full disk too; how much is missing is told (RUN-10).
-                    Err(error) if log_error(&error) == LogError::Full => break,
+                    // A host is told how much is missing (`behind`), and its index follows when there is room again.
+                    Err(error) if !reads_only && is_full(&error, &files.index) => break,
                     Err(error) => return Err(error),
                 }
             }
             question(&files.index)
+        })
+    }
+
+    /// Bounds the index's file at its present size, for tests of a full disk.
+    pub(crate) fn fill_for_test(&self) -> Result<(), LogError> {
+        self.with(|files| {
+            let pages: u64 = files.index.query_row("PRAGMA page_count", [], |row| row.get(0))?;
+            connection::pragma(&files.index, &format!("PRAGMA max_page_count = {pages}"))
         })
     }
 
@@ -143,7 +118,8 @@ impl SearchIndex {
         })?)
     }
 
-    /// Runs `work` on the files, opening them first. A damaged index is dropped and built anew, once.
+    /// Runs `work` on the files, opening them first. A damaged index is dropped and built anew, once. Where the disk has
+    /// no room for one that is behind, whoever only reads makes one that is gone with this process.
     fn with<T>(&self, mut work: impl FnMut(&Files) -> rusqlite::Result<T>) -> Result<T, LogError> {
         let mut slot = lock(&self.files);
         for attempt in 0_u8.. {
@@ -162,6 +138,15 @@ impl SearchIndex {
                     if !self.core.is_still() {
                         drop_files(&self.path);
                     }
+                }
+                Err(error)
+                    if attempt == 0
+                        && self.core.reading.is_some()
+                        && slot.as_ref().is_some_and(|it| !it.unnamed && is_full(&error, &it.index)) =>
+                {
+                    tracing::warn!("the disk is full; the search index is made in memory");
+                    drop(slot.take());
+                    *slot = Some(Files::apart(&self.core).map_err(|error| log_error(&error))?);
                 }
                 done => return done.map_err(|error| log_error(&error)),
             }
@@ -195,11 +180,11 @@ impl Files {
             let held = Held::of(path);
             match Self::open_index(path) {
                 Ok(index) => {
-                    let files = Files { index, log, held };
+                    let files = Files { index, log, unnamed: false, held };
                     if files.belongs(&id)? {
                         return Ok(files);
                     }
-                    let Files { index, log, held } = files;
+                    let Files { index, log, held, .. } = files;
                     drop((index, held));
                     return Self::create(path, log, &id);
                 }
@@ -221,12 +206,19 @@ impl Files {
             && path.exists()
             && let Ok(index) = connection::open_reading(path, connection::Reading::without_writing(path))
         {
-            let files = Files { index, log, held };
+            let files = Files { index, log, unnamed: false, held };
             if files.belongs(&id).unwrap_or(false) && files.behind().unwrap_or(1) == 0 {
                 return Ok(files);
             }
             return Self::unnamed(files.log, &id);
         }
+        Self::unnamed(log, &id)
+    }
+
+    /// A new one that is gone with this process, whatever stands beside the log.
+    fn apart(core: &Core) -> rusqlite::Result<Files> {
+        let log = core.reader()?;
+        let id = schema::meta::<16>(&log, "log_id")?.unwrap_or_default();
         Self::unnamed(log, &id)
     }
 
@@ -237,7 +229,7 @@ impl Files {
         connection::pragma(&index, "PRAGMA temp_store = MEMORY")?;
         connection::pragma(&index, "PRAGMA synchronous = OFF")?;
         Self::make_tables(&index, id)?;
-        Ok(Files { index, log, held: Held::none() })
+        Ok(Files { index, log, unnamed: true, held: Held::none() })
     }
 
     fn make_tables(index: &Connection, log_id: &[u8; 16]) -> rusqlite::Result<()> {
@@ -275,7 +267,7 @@ impl Files {
         }
         index.execute_batch("COMMIT")?;
         drop(index);
-        Ok(Files { index: Self::open_index(path)?, log, held })
+        Ok(Files { index: Self::open_index(path)?, log, unnamed: false, held })
     }
 
     /// Whether the index was made from this log and is not ahead of it.
@@ -363,30 +355,6 @@ fn indexed(index: &Connection) -> rusqlite::Result<u64> {
 
 fn last(log: &Connection) -> rusqlite::Result<u64> {
     log.prepare_cached("SELECT coalesce(max(seq), 0) FROM events")?.query_row([], |row| row.get(0))
-}
-
-/// Every word as a phrase, all of them needed. Quoted, so that nothing in a word is an operator.
-fn pattern(query: &str) -> Result<String, SearchError> {
-    if query.len() > QUERY_BYTES_MAX {
-        return Err(SearchError::TooLong);
-    }
-    // A NUL would end the pattern in the middle of a word.
-    let words: Vec<&str> =
-        query.split(|c: char| c.is_whitespace() || c == '\0').filter(|word| !word.is_empty()).collect();
-    if words.is_empty() {
-        return Err(SearchError::Empty);
-    }
-    if words.len() > WORDS_MAX {
-        return Err(SearchError::TooLong);
-    }
-    if let Some(word) = words.iter().find(|word| word.chars().count() < 3) {
-        return Err(SearchError::ShortWord { word: (*word).to_owned() });
-    }
-    Ok(words
-        .iter()
-        .map(|word| format!("\"{}\"", word.replace('"', "\"\"")))
-        .collect::<Vec<_>>()
-        .join(" AND "))
 }
 
 fn is_damage(error: &rusqlite::Error) -> bool {

@@ -20,11 +20,10 @@ pub fn open(place: &Place) -> Result<Option<Archive>, Failure> {
         eprintln!("note: the index of the log is brought up first; this may take a while");
     }
     match archive.catch_up() {
-        Ok(()) => {}
-        Err(LogError::Full) => eprintln!("note: the disk is full, so the index lacks the newest of the log"),
-        Err(error) => return Err(log_failed(error)),
+        Ok(()) => Ok(Some(archive)),
+        // Not answered from an index that lacks something.
+        Err(error) => Err(log_failed(error)),
     }
-    Ok(Some(archive))
 }
 
 /// The past without its index: for what reads the log alone.
@@ -41,6 +40,7 @@ pub fn limit(page: &Page) -> usize {
 pub fn log_failed(error: LogError) -> Failure {
     let (code, hint) = match error {
         LogError::Damaged(_) => ("log_damaged", "`mono-agent audit verify` says where"),
+        LogError::Full => ("history_unavailable", "make some room on the disk, here or for temporary files"),
         _ => ("history_unavailable", "try again; `mono-agent validate` looks at the whole"),
     };
     Failure::of(Diagnostic::new(Kind::Environment, Code::new(code), error.to_string()).hint(hint))

@@ -49,6 +49,8 @@ pub(super) struct Results {
     all: usize,
     /// Tools whose calls ran beside others.
     together: HashSet<String>,
+    /// The withheld tools that were called, and why they were withheld.
+    withheld: Vec<(String, String)>,
 }
 
 impl Results {
@@ -56,8 +58,12 @@ impl Results {
         let mut results: HashMap<String, VecDeque<Recorded>> = HashMap::new();
         let (mut started, mut ended) = (0, 0);
         let (mut open, mut together): (Vec<&str>, _) = (Vec::new(), HashSet::new());
+        let mut withheld = Vec::new();
         for event in events {
             match &event.fact {
+                Some(Fact::CallRefused { tool, why, .. }) => {
+                    withheld.extend(reason(why).map(|why| (tool.clone(), why.to_owned())));
+                }
                 Some(Fact::CallStarted { tool, .. }) => {
                     started += 1;
                     open.push(tool);
@@ -98,7 +104,7 @@ impl Results {
                 _ => {}
             }
         }
-        Results { by_call: results, all: ended, together }
+        Results { by_call: results, all: ended, together, withheld }
     }
 }
 
@@ -117,16 +123,19 @@ impl Shared {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn advance(&self, started: usize, settled: usize) {
+    /// Counts; gives whether the run was told to stop by it.
+    fn advance(&self, started: usize, settled: usize) -> bool {
         let mut progress = self.progress();
         progress.0 += started;
         progress.1 += settled;
         let over = settled > 0 && progress.1 >= self.all;
         drop(progress);
-        if let Some(stop) = self.stop.as_ref().filter(|_| over) {
+        let stop = self.stop.as_ref().filter(|_| over);
+        if let Some(stop) = stop {
             stop.cancel();
         }
         self.moved.notify_waiters();
+        stop.is_some()
     }
 
     /// Waits until as much has happened as when the recorded call settled.
@@ -175,14 +184,26 @@ pub(super) fn sources(
         .into_iter()
         .map(|(name, offers)| Arc::new(ReplaySource { name, offers }) as Arc<dyn ToolSource>)
         .collect();
+    let why = |row: &str| {
+        let recorded = results.withheld.iter().find(|(tool, _)| covers(row, tool));
+        recorded.map_or("it was withheld when this was recorded", |(_, why)| why)
+    };
     let offers = withheld
         .iter()
-        .map(|tool| {
-            Offer::withheld(tool.name.clone(), by(&tool.by), "it was withheld when this was recorded")
-        })
+        .map(|tool| Offer::withheld(tool.name.clone(), by(&tool.by), why(&tool.name)))
         .collect();
     all.push(Arc::new(ReplaySource { name: "replay".to_owned(), offers }));
     all
+}
+
+/// Whether a row of what is withheld stands for a tool; a server that is down has one row for all of its tools.
+fn covers(row: &str, tool: &str) -> bool {
+    row == tool || row.strip_suffix('*').is_some_and(|all| tool.starts_with(all))
+}
+
+/// Why a tool was withheld, as a refusal of it says behind who withheld it.
+fn reason(refusal: &str) -> Option<&str> {
+    refusal.split_once(" (withheld by ")?.1.split_once("): ").map(|(_, why)| why)
 }
 
 fn by(word: &str) -> WithheldBy {
@@ -244,7 +265,11 @@ impl AnyTool for ReplayTool {
                 return Err(ToolError::new("not_recorded", message).effect_unknown());
             };
             self.shared.reach(recorded.after).await;
-            self.shared.advance(0, 1);
+            if self.shared.advance(0, 1) {
+                // The run was stopped inside this call, so the engine hears of that before it hears of the call's end;
+                // else it would go on to its next request.
+                let _ = tokio::time::timeout(ORDER_WAIT, call.context.cancel.cancelled()).await;
+            }
             recorded.give()
         })
     }

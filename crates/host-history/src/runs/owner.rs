@@ -167,6 +167,7 @@ impl OwnerViews {
         let question = json!([format!("{scope:?}"), asked.status]);
         let before =
             asked.cursor.as_deref().map(|it| self.opened::<u64>(Kind::Runs, &question, it)).transpose()?;
+        self.anchored(&scope, before)?;
         let status = Some(asked.status.clone().unwrap_or_else(|| "any".to_owned()));
         let mut rows = self.store().list_runs(&RunListQuery { scope, before, status, limit: limit + 1 })?;
         let more = rows.len() > limit;
@@ -194,6 +195,7 @@ impl OwnerViews {
         let question = json!([format!("{scope:?}"), fold(query)]);
         let opened = |it| self.opened::<(usize, u64)>(Kind::RunSearch, &question, it);
         let after = asked.cursor.as_deref().map(opened).transpose()?;
+        self.anchored(&scope, after.map(|it| it.1))?;
         let query = RunSearchQuery { scope, terms, after, without: None, limit: limit + 1 };
         let mut found = self.store().search_runs(&query)?;
         let more = found.hits.len() > limit;
@@ -267,6 +269,7 @@ impl OwnerViews {
         let limit = page_limit(limit)?;
         let question = json!(format!("{scope:?}"));
         let before = cursor.map(|it| self.opened(Kind::Transcript, &question, it)).transpose()?;
+        self.anchored(scope, before)?;
         let page = transcript(self.store(), &self.views.view, scope, before, limit)?;
         if page.turns.is_empty() {
             return Err(HistoryError::NotFound);
@@ -285,7 +288,11 @@ impl OwnerViews {
     /// # Errors
     /// [`HistoryError::Cursor`] for any other.
     pub fn decisions_before(&self, question: &Value, cursor: &str) -> Result<u64, HistoryError> {
-        self.opened(Kind::Decisions, question, cursor)
+        let before = self.opened(Kind::Decisions, question, cursor)?;
+        match self.store().event(before) {
+            Ok(None) => Err(HistoryError::Cursor),
+            _ => Ok(before),
+        }
     }
 
     /// The run of an id, in any conversation; the newest where there are several.
@@ -332,6 +339,15 @@ impl OwnerViews {
             user_input: show(&row.user_input),
             usage: row.usage,
         }
+    }
+
+    /// A cursor counts while the run that it stands behind is there.
+    fn anchored(&self, scope: &ScopeFilter, anchor: Option<u64>) -> Result<(), HistoryError> {
+        let Some(seq) = anchor else { return Ok(()) };
+        let (before, status) = (Some(seq.saturating_add(1)), Some("any".to_owned()));
+        let query = RunListQuery { scope: scope.clone(), before, status, limit: 1 };
+        let there = self.store().list_runs(&query)?.first().is_some_and(|row| row.seq == seq);
+        if there { Ok(()) } else { Err(HistoryError::Cursor) }
     }
 
     fn opened<T: serde::de::DeserializeOwned>(

@@ -68,6 +68,71 @@ fn a_log_that_was_bent_out_of_shape_is_described() {
     }
 }
 
+// AUD-1: no row beside the events can hide one, or tell of what was not.
+#[test]
+fn rows_that_dont_say_what_the_events_say_are_named() {
+    let looked_up = "UPDATE looked_up SET upto = (SELECT max(seq) FROM events)";
+    for (sql, what) in [
+        (
+            "DELETE FROM run_events WHERE run = 'r2' AND seq = 11",
+            "run r2 are not what the events say: 1 missing, the first is event 11",
+        ),
+        ("DELETE FROM run_events", "run r4"),
+        ("INSERT INTO run_events VALUES('r2', 3)", "run r2 are not what the events say: 1 too many"),
+        ("INSERT INTO run_events VALUES('r9', 900)", "run r9 are not what the events say: 1 too many"),
+        ("DELETE FROM call_events WHERE seq = 7", "call c of run r1 are not what the events say: 1 missing"),
+        (
+            "INSERT INTO call_events VALUES('c9', 7)",
+            "call c9 of run r1 are not what the events say: 1 too many",
+        ),
+        (looked_up, "run r0 are not what the events say"),
+        ("UPDATE looked_up SET upto = 99999", "the mark"),
+        ("DELETE FROM looked_up", "the mark"),
+        ("DELETE FROM runs WHERE run = 'r3'", "the row of r3 is missing"),
+        ("UPDATE runs SET run = 'r3x' WHERE run = 'r3'", "there is a row of r3x"),
+        ("UPDATE runs SET started_at = started_at - 1 WHERE run = 'r3'", "the row of r3 is not"),
+        ("UPDATE runs SET status = 'failed' WHERE run = 'r3'", "the row of r3 is not"),
+        ("UPDATE runs SET logical = 'other' WHERE run = 'r3'", "the row of r3 is not"),
+        ("UPDATE runs SET isolated = 1 WHERE run = 'r3'", "the row of r3 is not"),
+        ("UPDATE runs SET ended_at = ended_at + 1 WHERE run = 'r3'", "the row of r3 is not"),
+        ("UPDATE runs SET input_preview = 'y' WHERE run = 'r3'", "the row of r3 is not"),
+        ("UPDATE runs SET usage = '{}' WHERE run = 'r3'", "the row of r3 is not"),
+    ] {
+        let past = filled();
+        // So that they are looked up, all but where the mark alone is moved.
+        if sql != looked_up {
+            past.log.rebuild_projections().unwrap();
+        }
+        past.turn("web:b", "behind-the-mark", "x", "y");
+        let sound = past.log.audit_verify(&[]).unwrap();
+        assert!(sound.is_sound(), "{sql}: {sound:?}");
+        edit(past.dir.path(), sql);
+        let report = past.log.audit_verify(&[]).unwrap();
+        assert!(report.chain.broken.is_none() && !report.is_sound(), "{sql}");
+        assert!(report.database.join("; ").contains(what), "{sql}: {:?}", report.database);
+    }
+}
+
+// AUD-1: what the host and retention write by themselves is no finding; the marks of schema and retention move along.
+#[test]
+fn the_rows_of_a_used_log_are_sound() {
+    let past = Past::new();
+    for n in 0..60 {
+        let run = scope(if n % 3 == 0 { "web:a#2026-11-30" } else { "web:a" }, &format!("r{n}"));
+        past.begin(&run, "x", n % 2 == 0);
+        past.call(&run, "c", "Bash", "ok", "y");
+        if n != 59 {
+            past.end(&run, host_turn::Ending::Succeeded, "z");
+        }
+    }
+    assert!(past.log.audit_verify(&[]).unwrap().is_sound());
+    for runs_max in [40, 17, 1] {
+        past.log.retain(&RetentionPolicy { runs_max, ..RetentionPolicy::default() }, past.at()).unwrap();
+        let report = past.log.audit_verify(&[]).unwrap();
+        assert!(report.is_sound() && report.horizon.is_some(), "{report:?}");
+    }
+}
+
 // HIS-7: a young log loses nothing, not even what stands before its first run.
 #[test]
 fn nothing_goes_before_its_time() {
@@ -87,8 +152,12 @@ fn a_lost_tail_shows_against_an_anchor() {
     let sound = past.log.audit_verify(std::slice::from_ref(&anchor)).unwrap();
     assert!(sound.is_sound() && sound.head.confirmed == 2, "{sound:?}");
     edit(past.dir.path(), "DELETE FROM events WHERE seq > 21");
+    let report = past.log.audit_verify(&[]).unwrap();
+    assert!(report.database.join("; ").contains("the row of later"), "the rows still know of it: {report:?}");
+    past.log.rebuild_projections().unwrap();
     assert!(past.log.audit_verify(&[]).unwrap().is_sound(), "a tail behind the last anchor can't be told");
     edit(past.dir.path(), "DELETE FROM events WHERE seq > 18");
+    past.log.rebuild_projections().unwrap();
     let report = past.log.audit_verify(&[]).unwrap();
     assert!(report.chain.broken.is_none() && report.head.broken == Some(anchor.clone()), "{report:?}");
     std::fs::remove_file(past.dir.path().join("audit.head")).unwrap();

@@ -9,6 +9,7 @@
 mod audit;
 mod calls;
 mod forms;
+mod full_disk;
 mod measure;
 mod past;
 mod people;

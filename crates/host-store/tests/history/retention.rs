@@ -1,7 +1,7 @@
 //! What is kept, what goes, and what is left of it.
 
 use crate::past::*;
-use host_history::{Removal, RunListQuery, ScopeFilter};
+use host_history::{HistoryError, OwnerViews, Removal, RunListQuery, RunListing, ScopeFilter, View};
 use host_store::RetentionPolicy;
 use host_turn::Ending;
 use serde_json::json;
@@ -25,6 +25,34 @@ fn filled(runs: usize) -> Past {
 
 fn listed(past: &Past) -> Vec<String> {
     ids(&past.runs(&web(), json!({"limit": 10})).unwrap())
+}
+
+// HIS-4: the owner's cursors fail too where what they stand behind was removed.
+#[test]
+fn a_cursor_whose_run_was_removed_fails() {
+    let past = filled(6);
+    let views = OwnerViews::new(past.store(), View::default());
+    let asked = RunListing { limit: 4, ..RunListing::default() };
+    let cursor = views.list(&asked).unwrap().next_cursor;
+    let searched = views.search("turn", &asked).unwrap().next_cursor;
+    let turns = views.transcript(&ScopeFilter::Everything, None, 4).unwrap().next_cursor.unwrap();
+    let question = json!([]);
+    let decisions = views.decisions_cursor(&question, 12);
+    assert_eq!(views.list(&RunListing { cursor: cursor.clone(), ..asked.clone() }).unwrap().runs.len(), 2);
+    assert_eq!(
+        views.search("turn", &RunListing { cursor: searched.clone(), ..asked.clone() }).unwrap().runs.len(),
+        2
+    );
+    assert_eq!(views.transcript(&ScopeFilter::Everything, Some(&turns), 4).unwrap().turns.len(), 2);
+    assert_eq!(views.decisions_before(&question, &decisions).unwrap(), 12);
+    past.log.retain(&RetentionPolicy { runs_max: 2, ..RetentionPolicy::default() }, past.at()).unwrap();
+    let all = [
+        views.list(&RunListing { cursor, ..asked.clone() }).unwrap_err(),
+        views.search("turn", &RunListing { cursor: searched, ..asked }).unwrap_err(),
+        views.transcript(&ScopeFilter::Everything, Some(&turns), 4).unwrap_err(),
+        views.decisions_before(&question, &decisions).unwrap_err(),
+    ];
+    assert!(all.iter().all(|it| *it == HistoryError::Cursor), "{all:?}");
 }
 
 // HIS-7, AUD-1: the oldest go, tombstones stay, the chain goes on from a signed checkpoint.

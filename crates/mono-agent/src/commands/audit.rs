@@ -126,7 +126,7 @@ fn verify(place: &Place, files: &[PathBuf]) -> Result<ExitCode, Failure> {
                 anchor.seq
             ));
         }
-        lines.extend(found.database.iter().map(|it| format!("THE FILE IS DAMAGED: {}", one_line(it, 200))));
+        lines.extend(found.database.iter().map(|it| format!("THE FILE IS DAMAGED: {}", one_line(it, 300))));
         lines.join("\n")
     });
     Ok(if found.is_sound() { ExitCode::SUCCESS } else { ExitCode::from(1) })

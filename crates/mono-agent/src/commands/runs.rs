@@ -11,9 +11,14 @@ use crate::past;
 use host_app::{Archive, RunsAudit};
 use host_history::report::{By, Report, ReportQuery};
 use host_history::{RunListing, RunPage, ScopeFilter};
+use host_vocab::text::one_line;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
+
+/// What `--status` takes: the statuses of the log, where a run without an end is `running` while its process lives, and
+/// `dead` when it is gone.
+const STATUSES: [&str; 6] = ["running", "dead", "succeeded", "failed", "cancelled", "interrupted"];
 
 pub async fn run(place: &Place, verb: Option<Runs>) -> Result<ExitCode, Failure> {
     match verb.unwrap_or_else(|| Runs::List(RunsList::default())) {
@@ -33,20 +38,31 @@ fn scope(archive: &Archive, conversation: Option<&String>) -> Result<Option<Scop
 }
 
 fn list(place: &Place, asked: &RunsList) -> Result<ExitCode, Failure> {
-    let Some(archive) = past::open(place)? else { return Ok(nothing(place)) };
     // The log says `running` of them; that they are dead is seen from outside.
-    let only_dead = asked.status.as_deref() == Some("dead");
-    let listing = RunListing {
+    let wanted = asked.status.as_deref();
+    if let Some(status) = wanted.filter(|it| !STATUSES.contains(it)) {
+        let (shown, known) = (one_line(status, 60), STATUSES.join(", "));
+        return Err(Failure::usage(format!("--status: {shown:?} is none; there are {known}")));
+    }
+    let Some(archive) = past::open(place)? else { return Ok(nothing(place, None)) };
+    let mut listing = RunListing {
         scope: scope(&archive, asked.conversation.as_ref())?,
-        status: if only_dead { Some("running".to_owned()) } else { asked.status.clone() },
+        status: wanted.map(|it| if it == "dead" { "running" } else { it }.to_owned()),
         limit: past::limit(&asked.page),
         cursor: asked.page.cursor.clone(),
     };
-    let mut page = archive.views().list(&listing).map_err(past::not_shown)?;
-    let dead = dead_among(&archive, &page)?;
-    if only_dead {
-        page.runs.retain(|run| dead.contains(&run.run_id));
-    }
+    let (page, dead) = loop {
+        let mut page = archive.views().list(&listing).map_err(past::not_shown)?;
+        let dead = dead_among(&archive, &page)?;
+        if let Some("dead" | "running") = wanted {
+            page.runs.retain(|run| dead.contains(&run.run_id) == (wanted == Some("dead")));
+        }
+        // A page of which nothing fits is none.
+        match &page.next_cursor {
+            Some(next) if page.runs.is_empty() => listing.cursor = Some(next.clone()),
+            _ => break (page, dead),
+        }
+    };
     let mut told = json!(page);
     mark(&mut told, &dead);
     print(place, &told, || lines::page(&page, &dead, "no run fits"));
@@ -54,7 +70,7 @@ fn list(place: &Place, asked: &RunsList) -> Result<ExitCode, Failure> {
 }
 
 fn search(place: &Place, asked: &RunsSearch) -> Result<ExitCode, Failure> {
-    let Some(archive) = past::open(place)? else { return Ok(nothing(place)) };
+    let Some(archive) = past::open(place)? else { return Ok(nothing(place, Some(false))) };
     let listing = RunListing {
         scope: scope(&archive, asked.conversation.as_ref())?,
         status: None,
@@ -129,8 +145,8 @@ fn audit(place: &Place) -> Result<ExitCode, Failure> {
 }
 
 /// Nothing was ever recorded.
-fn nothing(place: &Place) -> ExitCode {
-    let page = RunPage { runs: Vec::new(), next_cursor: None, matched_all_terms: None };
+fn nothing(place: &Place, matched_all_terms: Option<bool>) -> ExitCode {
+    let page = RunPage { runs: Vec::new(), next_cursor: None, matched_all_terms };
     print(place, &page, || "no run is recorded yet".to_owned());
     ExitCode::SUCCESS
 }

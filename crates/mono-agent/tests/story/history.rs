@@ -343,7 +343,22 @@ fn the_audit_shows_decisions_and_finds_breaks() {
     assert!(agent.run(&["audit", "verify"]).ends(1).stdout.contains("THE CHAIN IS BROKEN"));
     assert_eq!(agent.run(&["runs", "audit", "--json"]).ends(0).json()["events"]["unreadable"], broken_ones);
     std::fs::write(&log, &saved).unwrap();
-    edit("DELETE FROM events WHERE seq > (SELECT max(seq) - 1 FROM events)");
+    edit(&format!(
+        "INSERT INTO run_events SELECT run, seq FROM events WHERE run = '{run}' AND kind <> 'call_refused'; UPDATE looked_up SET upto = (SELECT max(seq) FROM events)"
+    ));
+    assert_eq!(
+        agent.run(&["audit", "list", "--run", &run, "--json"]).ends(0).json().to_string().find("refused"),
+        None
+    );
+    let hidden = agent.run(&["audit", "verify", "--json"]).ends(1).json();
+    assert!(hidden["ok"] == false && hidden["database"].to_string().contains(&run), "{hidden}");
+    std::fs::write(&log, &saved).unwrap();
+    // With the rows beside them, which would tell.
+    edit(
+        "DELETE FROM events WHERE seq > (SELECT max(seq) - 1 FROM events);
+         UPDATE runs SET settled_seq = NULL, ended_at = NULL, status = NULL, failure_kind = NULL, usage = NULL
+         WHERE settled_seq > (SELECT max(seq) FROM events)",
+    );
     let cut = agent.run(&["audit", "verify"]).ends(1).stdout;
     assert!(cut.contains("A HEAD DOES NOT FIT"), "{cut}");
     std::fs::remove_file(agent.path().join(".mono-agent/log/audit.head")).unwrap();
@@ -417,10 +432,14 @@ fn a_killed_run_is_stale_until_the_next_start() {
         agent.run(&["audit", "list", "--json"]).json()["decisions"][0]["what"] == "started"
     });
     assert_eq!(open("running")[0]["stale"], false, "its process lives");
+    assert!(open("dead").is_empty());
     child.kill().unwrap();
     child.wait().unwrap();
-    let dead = open("running");
+    let dead = open("dead");
     assert_eq!(dead[0]["stale"], true);
+    assert!(open("running").is_empty(), "a dead run does not run");
+    let told = agent.run(&["runs", "list", "--status", "RUNNING"]).ends(2).stderr;
+    assert!(told.contains("running, dead, succeeded"), "{told}");
     let run = id(&dead[0]);
     assert!(agent.run(&["runs", "list"]).ends(0).stdout.contains("  dead  "));
     assert_eq!(id(&open("dead")[0]), run);

@@ -22,6 +22,7 @@ fn an_empty_past_has_the_form_of_a_full_one() {
         vec!["runs", "list", "--json"],
         vec!["runs", "audit", "--json"],
         vec!["runs", "report", "--json"],
+        vec!["runs", "search", "x", "--json"],
         vec!["sessions", "list", "--json"],
         vec!["audit", "list", "--json"],
         vec!["audit", "verify", "--json"],
@@ -54,6 +55,72 @@ fn a_replay_of_redacted_turns_is_the_same() {
     let replayed = agent.run(&["runs", "replay", run, "--json"]).ends(0);
     assert_eq!(replayed.json()["same"], true, "{}", replayed.stdout);
     assert!(!replayed.stdout.contains(SECRET), "{}", replayed.stdout);
+}
+
+// SRC-1: two equal runs are the same, whatever their commands took.
+#[test]
+fn equal_runs_that_ran_commands_do_not_differ() {
+    let script = [
+        json!({"text": "", "toolCalls": [{"name": "Bash", "arguments": {"command": "sleep 0.$((RANDOM % 5))1"}}]}),
+        json!({"text": "done"}),
+    ];
+    let agent = Agent::scripted(&script, json!({}));
+    for conversation in ["terminal:a", "terminal:b", "terminal:c"] {
+        agent.run(&["run", "go", "--conversation", conversation]).ends(0);
+    }
+    let runs = agent.run(&["runs", "list", "--json"]).ends(0).json();
+    let id = |n: usize| runs["runs"][n]["runId"].as_str().unwrap();
+    for (a, b) in [(0, 1), (1, 2)] {
+        agent.run(&["runs", "diff", id(a), id(b)]).ends(0);
+    }
+}
+
+// SRC-1: a call of a withheld tool is refused again in the words of then.
+#[test]
+fn a_replay_with_a_withheld_tool_is_the_same() {
+    let script = [
+        json!({"text": "", "toolCalls": [{"name": "Edit", "arguments": {"file_path": "a", "old_string": "b", "new_string": "c"}}]}),
+        json!({"text": "done"}),
+    ];
+    let agent = Agent::scripted(&script, json!({"tools": {"disallowedTools": ["Edit"]}}));
+    agent.run(&["run", "go"]).ends(0);
+    let runs = agent.run(&["runs", "list", "--json"]).ends(0).json();
+    let replayed = agent.run(&["runs", "replay", runs["runs"][0]["runId"].as_str().unwrap(), "--json"]);
+    assert_eq!(replayed.json()["same"], true, "{}", replayed.stdout);
+}
+
+// SRC-1: a run that was stopped inside a call is stopped inside it again, before another request.
+#[test]
+fn a_replay_of_a_run_that_was_stopped_in_a_call_is_the_same() {
+    let script = [
+        json!({"text": "", "toolCalls": [{"name": "Bash", "arguments": {"command": "sleep 20"}}]}),
+        json!({"text": "done"}),
+    ];
+    let agent = Agent::scripted(&script, json!({}));
+    let mut child = agent.command(&["run", "wait"]).spawn().unwrap();
+    super::agent::eventually(std::time::Duration::from_secs(20), || {
+        agent.run(&["audit", "list", "--json"]).json()["decisions"][0]["what"] == "started"
+    });
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    child.wait().unwrap();
+    let runs = agent.run(&["runs", "list", "--json"]).ends(0).json();
+    assert_eq!(runs["runs"][0]["status"], "cancelled", "{runs}");
+    let replayed = agent.run(&["runs", "replay", runs["runs"][0]["runId"].as_str().unwrap(), "--json"]);
+    assert_eq!(replayed.json()["same"], true, "{}", replayed.stdout);
+}
+
+// RUN-8: an id that became a secret later is hidden in every view of its conversation.
+#[test]
+fn a_conversation_whose_id_became_a_secret_is_hidden() {
+    let agent = Agent::scripted(&[json!({"text": "ok"})], json!({}));
+    let named = format!("terminal:{SECRET}");
+    agent.run(&["run", "hello", "--conversation", &named]).ends(0);
+    let agent = keyed(agent);
+    for view in [vec!["sessions", "list"], vec!["sessions", "show", &named], vec!["runs", "list"]] {
+        let shown = agent.run(&[view.as_slice(), &["--json"]].concat()).ends(0).stdout;
+        assert!(!shown.contains(SECRET), "{view:?}: {shown}");
+    }
 }
 
 // QUA-5: ids stand in the log as they are, so one with a secret in it begins no run.
