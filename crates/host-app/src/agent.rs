@@ -17,7 +17,9 @@ use crate::parts::models::ModelNote;
 use crate::parts::prompt::Texts;
 use crate::parts::servers::Servers;
 use crate::questions::Questions;
+use crate::replies::{ReplyOffice, TurnReply};
 use crate::run_context::Loans;
+use crate::standing::StandingRules;
 use crate::state::StateFolder;
 use crate::surfaces::TurnSurfaces;
 use crate::turn_lock::TurnLock;
@@ -36,7 +38,7 @@ use host_ports::model::ToolSpec;
 use host_ports::operator::OperatorDesk;
 use host_ports::sessions::SessionError;
 use host_run::{
-    Completed, Engine, EventSink, ImageInput, RunInput, RunOutcome, SessionHub, SurfaceError, Surfaces as _,
+    Completed, Engine, EventSink, ImageInput, RunInput, RunOutcome, SessionHub, Steering, SurfaceError, Surfaces as _,
     TurnContext,
 };
 use host_sandbox::Sandbox;
@@ -128,6 +130,10 @@ pub(crate) struct Inner {
     pub(crate) home: Option<Home>,
     pub(crate) started_at: i64,
     pub(crate) active: AtomicU64,
+    /// What people allowed from now on; none = nothing is kept.
+    pub(crate) standing: Option<Arc<StandingRules>>,
+    /// What replies are made with.
+    pub(crate) replies: ReplyOffice,
     /// Where its web console is, once it is served.
     pub(crate) web: std::sync::OnceLock<String>,
 }
@@ -245,6 +251,18 @@ impl Agent {
         events: EventSink,
         cancel: CancellationToken,
     ) -> RunOutcome {
+        self.run_steered(turn, people, events, cancel, None).await
+    }
+
+    /// The same for a turn that people can say more to while it runs (ENG-8).
+    pub async fn run_steered(
+        &self,
+        turn: Turn,
+        people: People,
+        events: EventSink,
+        cancel: CancellationToken,
+        steering: Option<Steering>,
+    ) -> RunOutcome {
         let inner = &self.inner;
         let engine = match &inner.engine {
             Some(_) if inner.recorder.redactor().finds(turn.conversation.as_str()) => {
@@ -266,20 +284,23 @@ impl Agent {
             _ => None,
         };
         let _seat = people.desk.map(|desk| inner.desks.seat(self.desk_key(&exact), desk));
-        let surfaces = Arc::new(TurnSurfaces::new(Arc::clone(inner), people.ask, people.elicit).lending(
-            &turn.text,
-            turn.attachments.clone(),
-            events.clone(),
-        ));
+        let conversation = exact.without_bucket().to_owned();
+        let reply = TurnReply::new(inner.replies.clone(), conversation, events.clone());
+        let surfaces = Arc::new(
+            TurnSurfaces::new(Arc::clone(inner), people.ask, people.elicit)
+                .lending(&turn.text, turn.attachments.clone(), events.clone())
+                .replying(Arc::clone(&reply)),
+        );
         let background = inner.memory.background(&turn, &cancel).await;
         let context = TurnContext { background: background.into_iter().collect(), ..self.context(&turn) };
         let completed: Arc<dyn Completed> = Arc::clone(&inner.memory) as _;
         let sealing = Arc::clone(&surfaces) as _;
         let input =
-            RunInput { context, cancel, events, completed: Some(completed), ..RunInput::new(turn, sealing) };
-        let outcome = engine.run(input).await;
+            RunInput { context, cancel, events, completed: Some(completed), steering, ..RunInput::new(turn, sealing) };
+        let mut outcome = engine.run(input).await;
         inner.memory.ended(&outcome.run);
         surfaces.end().await;
+        outcome.reply.parts = reply.parts();
         inner.active.fetch_sub(1, Ordering::Relaxed);
         outcome
     }

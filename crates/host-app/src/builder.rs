@@ -223,6 +223,8 @@ impl AgentBuilder {
                 home: None,
                 started_at: SystemClock.now_ms(),
                 active: AtomicU64::new(0),
+                standing: None,
+                replies: crate::replies::ReplyOffice::default(),
                 web: std::sync::OnceLock::new(),
             }),
         })

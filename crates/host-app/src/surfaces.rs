@@ -3,10 +3,13 @@
 use crate::agent::Inner;
 use crate::helpers::TurnSource;
 use crate::questions::QuestionSeat;
+use crate::replies::{ReplySource, TurnReply};
 use crate::run_context::Loan;
+use crate::standing::StandingAsk;
 use host_ports::BoxFuture;
 use host_ports::ask::Ask;
 use host_ports::elicit::Elicit;
+use host_ports::replies::Shows;
 use host_run::{EventSink, LentSurface, SurfaceError, Surfaces};
 use host_surface::{GatePorts, RunFacts, Surface, seal};
 use host_turn::Attachment;
@@ -24,6 +27,8 @@ pub(crate) struct TurnSurfaces {
     lends: Option<(Vec<Attachment>, EventSink)>,
     /// What the person said, for collaborators.
     said: String,
+    /// The reply of this turn, where it runs tools.
+    reply: Option<Arc<TurnReply>>,
     /// What it has lent to servers.
     loan: Mutex<Option<Loan>>,
     pub(crate) lent: LentSurface,
@@ -38,6 +43,7 @@ impl TurnSurfaces {
             seat: Mutex::default(),
             lends: None,
             said: String::new(),
+            reply: None,
             loan: Mutex::default(),
             lent: LentSurface::default(),
         }
@@ -50,6 +56,36 @@ impl TurnSurfaces {
         said.clone_into(&mut self.said);
         self.lends = Some((attachments, events));
         self
+    }
+
+    /// The same with the reply that its tools add to.
+    pub(crate) fn replying(mut self, reply: Arc<TurnReply>) -> Self {
+        self.reply = Some(reply);
+        self
+    }
+
+    /// The person, who is not asked again about what they allowed from now on.
+    fn asking(&self) -> Arc<dyn Ask> {
+        match &self.agent.standing {
+            Some(rules) => {
+                Arc::new(StandingAsk { rules: Arc::clone(rules), person: Arc::clone(&self.ask) })
+            }
+            None => Arc::clone(&self.ask),
+        }
+    }
+
+    /// The tools that add to the reply. A look shows what a turn of the channel would have.
+    fn reply_source(&self, facts: &RunFacts) -> ReplySource {
+        let shows = match &self.reply {
+            Some(_) => self.ask.shows(),
+            None if facts.channel.as_str() == "web" => Shows::web(),
+            None => Shows { questions: facts.channel.as_str() == "terminal", ..Shows::default() },
+        };
+        let reply = self.reply.clone().unwrap_or_else(|| {
+            let conversation = facts.conversation.without_bucket().to_owned();
+            TurnReply::new(self.agent.replies.clone(), conversation, EventSink::default())
+        });
+        ReplySource { reply, ask: Arc::clone(&self.ask), shows }
     }
 
     /// Takes back what was lent, when the run has settled.
@@ -82,7 +118,7 @@ impl Surfaces for TurnSurfaces {
             self.lend(&facts).await;
             let ports = GatePorts {
                 recorder: Some(agent.recorder.clone()),
-                ask: Arc::clone(&self.ask),
+                ask: self.asking(),
                 keep: Arc::clone(&agent.keep),
                 deadline: agent.call_deadline,
             };
@@ -96,6 +132,7 @@ impl Surfaces for TurnSurfaces {
             };
             let mut sources = agent.sources.clone();
             sources.push(Arc::new(starts));
+            sources.push(Arc::new(self.reply_source(&facts)));
             let surface = seal(&sources, &agent.policy, Arc::clone(&agent.approvals), facts, ports).await?;
             match agent.servers.as_ref().and_then(|servers| servers.missing_required()) {
                 Some(why) => Err(SurfaceError::Refused(why)),

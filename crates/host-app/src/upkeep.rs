@@ -67,6 +67,9 @@ impl Agent {
                 let Some(home) = &agent.inner.home else { return };
                 if due {
                     home.retain();
+                    if let Some(files) = &agent.inner.replies.files {
+                        files.clean(home.believed.now_ms(SystemClock.now_ms()));
+                    }
                 }
                 home.anchor();
             };

@@ -56,7 +56,7 @@ const UNBUILT: &[(&str, Asked, &str)] = &[
     ("tools.web.fetch.parallel", Asked::Set, "fetching by Parallel"),
     ("tools.web.fetch.browserCommand", Asked::Set, "a browser for `WebFetch`"),
     ("traceability", Asked::Set, "the trace registry"),
-    ("interaction", Asked::Set, "the interaction bridge"),
+    ("interaction.bridge", Asked::Set, "the interaction bridge"),
     ("providers.piAuthPath", Asked::Set, "credentials of the Pi runtime"),
     ("providers.piNative", Asked::Set, "settings of the Pi runtime"),
 ];
@@ -75,7 +75,6 @@ pub(crate) fn is_unbuilt_section(key: &str) -> bool {
         "channels",
         "observability",
         "traceability",
-        "interaction",
     ];
     WHOLE.contains(&key)
 }

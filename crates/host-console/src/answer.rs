@@ -29,14 +29,25 @@ pub(crate) struct LiveAnswer {
     /// Text before presentation calls stands in the answer; what comes after is parted from it by a blank line.
     parted: bool,
     rows: usize,
+    /// The process of the agent that runs the turn.
+    generation: u64,
     /// Calls about which a person is asked, though their start was not told yet.
     asked: BTreeSet<String>,
     phase: &'static str,
 }
 
 impl LiveAnswer {
+    /// The same of an agent's process: what it proposes counts for that alone (RES-1).
+    pub(crate) fn of_generation(answer: Answer, generation: u64) -> Self {
+        LiveAnswer { generation, ..Self::new(answer) }
+    }
+
+    fn bind(&self, part: &mut Value) {
+        bind(self.generation, part);
+    }
+
     pub(crate) fn new(answer: Answer) -> Self {
-        LiveAnswer { answer, parted: false, rows: 0, asked: BTreeSet::new(), phase: "thinking" }
+        LiveAnswer { answer, parted: false, rows: 0, generation: 0, asked: BTreeSet::new(), phase: "thinking" }
     }
 
     /// What a list shows of it.
@@ -93,7 +104,8 @@ impl LiveAnswer {
                 let state = if applied { "done" } else { "failed" }.to_owned();
                 self.step(Step::Compaction { id, state, tokens_before, tokens_after })
             }
-            RunEvent::Part { part } => {
+            RunEvent::Part { mut part } => {
+                self.bind(&mut part);
                 self.answer.parts.retain(|old| old["id"] != part["id"] && !replaces(&part, old));
                 self.answer.parts.push(part);
                 vec![op("set", json!(["parts"]), self.answer.parts.clone())]
@@ -101,7 +113,7 @@ impl LiveAnswer {
             RunEvent::Lagged { missed } => {
                 self.note("unknown", format!("{missed} events came too fast and are missing here."))
             }
-            RunEvent::Title { .. } | RunEvent::RunSettled { .. } => Vec::new(),
+            RunEvent::Title { .. } | RunEvent::FollowUpsRead { .. } | RunEvent::RunSettled { .. } => Vec::new(),
         }
     }
 
@@ -318,8 +330,10 @@ impl LiveAnswer {
         answer.duration_ms = result["durationMs"].as_u64();
         set("durationMs", json!(answer.duration_ms));
         if let Some(parts) = result["parts"].as_array() {
-            answer.parts = parts.clone();
+            let mut parts = parts.clone();
+            parts.iter_mut().for_each(|part| bind(self.generation, part));
             set("parts", json!(parts));
+            answer.parts = parts;
         }
         let notices = result["notices"].as_array().into_iter().flatten();
         answer.notices = notices.filter_map(Value::as_str).map(str::to_owned).collect();
@@ -363,6 +377,13 @@ impl LiveAnswer {
         ops.push(op("set", json!(["settledAt"]), at));
         ops.extend(self.set_status(status));
         ops
+    }
+}
+
+/// Notes the process that a restart proposal is of.
+fn bind(generation: u64, part: &mut Value) {
+    if part["type"] == "restart_proposal" {
+        part["generation"] = generation.into();
     }
 }
 

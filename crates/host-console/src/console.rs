@@ -253,6 +253,12 @@ impl Console {
         locked(&self.agents).get(agent).is_some_and(|card| card.online)
     }
 
+    /// Which process of an agent this is.
+    pub(crate) fn generation(&self, agent: &str) -> u64 {
+        let agents = locked(&self.agents);
+        agents.get(agent).and_then(|card| card.value["generation"].as_u64()).unwrap_or_default()
+    }
+
     /// Whether an agent says that it can do something.
     pub(crate) fn agent_can(&self, agent: &str, what: &str) -> bool {
         locked(&self.agents).get(agent).is_some_and(|card| card.value["can"][what] == true)

@@ -100,6 +100,7 @@ impl From<HostFault> for Fault {
                     "memory_not_configured" | "memory_remote" | "no_folder" | "not_supervised" => {
                         StatusCode::NOT_IMPLEMENTED
                     }
+                    "artifact_missing" | "artifact_expired" | "artifact_integrity_failed" => StatusCode::GONE,
                     "plan_stale" | "agent_running" => StatusCode::CONFLICT,
                     _ => StatusCode::BAD_GATEWAY,
                 };

@@ -86,7 +86,8 @@ impl Console {
         }
         let row = self.begun_row(thread, &new, &now, changes)?;
         let (orders, taken) = mpsc::channel(64);
-        let live = Arc::new(Mutex::new(LiveAnswer::new(answer.clone())));
+        let generation = self.generation(&row.agent_id);
+        let live = Arc::new(Mutex::new(LiveAnswer::of_generation(answer.clone(), generation)));
         let running = Running {
             message: answer.id,
             live: Arc::clone(&live),

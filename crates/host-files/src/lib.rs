@@ -19,6 +19,7 @@ mod deny;
 mod kept;
 mod memory;
 mod private;
+pub mod publish;
 mod replace;
 mod resolve;
 mod rotating;

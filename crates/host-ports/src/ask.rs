@@ -1,7 +1,9 @@
 //! Asking a person whether a call may run (TOO-9).
 
 use crate::BoxFuture;
+use crate::replies::Shows;
 use host_vocab::{CallId, ConversationId, RunId, ToolName, Untrusted};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What a person is asked.
@@ -19,6 +21,8 @@ pub struct ApprovalRequest {
     pub arguments: Untrusted<Value>,
     /// The rule that asks.
     pub rule: String,
+    /// What "always" would add, as JSON text; none = it can't be had.
+    pub always: Option<String>,
 }
 
 /// What came back.
@@ -36,8 +40,83 @@ pub enum ApprovalAnswer {
     NoAsker,
 }
 
+/// Questions of the agent to a person (TOO-6).
+#[derive(Debug, Clone)]
+pub struct Questionnaire {
+    /// The conversation in which they come up.
+    pub conversation: ConversationId,
+    /// The run.
+    pub run: RunId,
+    /// The call.
+    pub call: CallId,
+    /// What stands above them.
+    pub message: Option<Untrusted<String>>,
+    /// One to five.
+    pub questions: Vec<Question>,
+    /// How long a person has for all of them; none = for ever.
+    pub wait: Option<std::time::Duration>,
+}
+
+/// One question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    /// A word or two for it.
+    pub header: String,
+    /// The question.
+    pub question: String,
+    /// Two or three answers to choose from.
+    pub options: Vec<Choice>,
+    /// Whether several may be chosen.
+    pub multi_select: bool,
+}
+
+/// One answer to choose from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    /// Its label.
+    pub label: String,
+    /// What it means.
+    pub description: String,
+}
+
+/// What a person said to one question.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Reply {
+    /// The labels that were chosen.
+    #[serde(default)]
+    pub selected: Vec<String>,
+    /// Words of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<String>,
+}
+
+/// What came back of questions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QuestionsAnswer {
+    /// One reply for each question in order; none = that one was not answered.
+    Answered(Vec<Option<Reply>>),
+    /// The person does not want to answer.
+    Declined,
+    /// The time ran out; what was answered by then.
+    TimedOut(Vec<Option<Reply>>),
+    /// There is nobody to ask.
+    NobodyToAsk,
+}
+
 /// A way to a person.
 pub trait Ask: Send + Sync {
+    /// What the place where the person is can show.
+    fn shows(&self) -> Shows {
+        Shows::default()
+    }
+
+    /// Asks questions of the agent. Dropping the future withdraws them.
+    fn questions(&self, _asked: Questionnaire) -> BoxFuture<'_, QuestionsAnswer> {
+        Box::pin(async { QuestionsAnswer::NobodyToAsk })
+    }
+
+
     /// Asks, and waits for at most the asker's own time-out. Dropping the future withdraws the question.
     fn approve(&self, request: ApprovalRequest) -> BoxFuture<'_, ApprovalAnswer>;
 }

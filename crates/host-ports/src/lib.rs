@@ -15,6 +15,7 @@ pub mod log;
 pub mod memory;
 pub mod model;
 pub mod operator;
+pub mod replies;
 pub mod sample;
 pub mod sessions;
 pub mod spawn;

@@ -10,6 +10,7 @@ use crate::event::{EventSink, RunEvent};
 use crate::lent::Surfaces;
 use crate::outcome::RunOutcome;
 use crate::sessions::SessionHub;
+use crate::steering::Steering;
 use host_ports::BoxFuture;
 use host_ports::CancellationToken;
 use host_ports::model::{Effort, Model};
@@ -80,6 +81,8 @@ pub struct RunInput {
     pub nested: bool,
     /// What is done with it at its good end.
     pub completed: Option<Arc<dyn Completed>>,
+    /// What people say to it while it runs.
+    pub steering: Option<Steering>,
 }
 
 impl RunInput {
@@ -94,6 +97,7 @@ impl RunInput {
             events: EventSink::default(),
             nested: false,
             completed: None,
+            steering: None,
         }
     }
 }

@@ -82,6 +82,11 @@ pub enum RunEvent {
         /// The part, as the reply will carry it.
         part: Value,
     },
+    /// The model has read what people said to the running turn (ENG-8).
+    FollowUpsRead {
+        /// Which, in their order.
+        ids: Vec<String>,
+    },
     /// The model proposes a title for the conversation (TIT-1). It counts once its call has settled as done.
     Title {
         /// The call.

@@ -19,6 +19,7 @@ mod outcome;
 mod retry;
 mod sessions;
 mod silence;
+mod steering;
 mod tokens;
 
 pub use backlog::Backlog;
@@ -37,5 +38,6 @@ pub use retry::{Attempted, Blocked, Next, Route, backoff};
 pub use sessions::{
     Busy, RESEED_BYTES_MAX, Rollover, SessionConfig, SessionHub, SessionMode, account, bucketed, reseed,
 };
+pub use steering::{Said, Steer, Steering, steering};
 pub use silence::{NOTHING_TO_REPORT, is_silent};
 pub use tokens::{estimate_messages, estimate_text};

@@ -15,6 +15,8 @@
 mod calls;
 mod collect;
 mod failure;
+mod follow_up;
+mod present;
 mod prompt;
 mod repeats;
 mod shorten;
@@ -74,6 +76,10 @@ pub struct Machine {
     /// What the last complete answer said beside its calls.
     last_text: String,
     repeats: repeats::Repeats,
+    /// Text of the answers right before this one whose calls only presented the reply (REP-6).
+    promoted: Vec<String>,
+    /// What people said to the running turn and the model has not read.
+    said: Vec<(String, String)>,
 }
 
 impl Machine {
@@ -99,6 +105,8 @@ impl Machine {
             shorten,
             last_text: String::new(),
             repeats: repeats::Repeats::default(),
+            promoted: Vec::new(),
+            said: Vec::new(),
         }
     }
 
@@ -108,6 +116,10 @@ impl Machine {
         match (std::mem::replace(&mut self.state, State::Over), input) {
             (State::Over, _) => {}
             (State::New, Input::Begin) => self.begin(&mut out),
+            (state, Input::Said(said)) => {
+                self.hear(said);
+                self.state = state;
+            }
             (state, Input::Cancel) => self.cancel(state, &mut out),
             (state, Input::NotRecorded(why)) => self.not_recorded(state, &why, &mut out),
             (State::Asking { purpose, collected }, Input::Streamed(event)) => {
@@ -153,6 +165,7 @@ impl Machine {
         }
         self.attempt = 0;
         self.attempts = 0;
+        self.read_follow_ups(out);
         self.ask(Purpose::Answer, out);
     }
 
@@ -267,10 +280,16 @@ impl Machine {
                 self.finish(ending, text, true, out);
             }
             FinishReason::Stop | FinishReason::ToolCalls if !calls.is_empty() => {
+                self.promote(&calls, &text);
                 self.last_text = text;
                 self.start_calls(calls, out);
             }
             FinishReason::Stop | FinishReason::ToolCalls if !text.trim().is_empty() => {
+                let text = self.with_promoted(text);
+                self.finish(Ending::Succeeded, text, false, out);
+            }
+            FinishReason::Stop | FinishReason::ToolCalls if !self.promoted.is_empty() => {
+                let text = self.with_promoted(String::new());
                 self.finish(Ending::Succeeded, text, false, out);
             }
             FinishReason::Stop | FinishReason::ToolCalls => self.empty(purpose, out),

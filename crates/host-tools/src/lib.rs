@@ -4,6 +4,7 @@
 
 mod agent;
 mod ask_collaborator;
+mod ask_user;
 mod bash;
 mod command_result;
 mod command_settings;
@@ -24,17 +25,25 @@ mod write;
 
 mod memory_journal;
 mod memory_recall;
+mod propose_restart;
+mod publish_reply_file;
 mod read_skill;
 mod remember;
 mod run_history;
 mod session_history;
+mod set_conversation_title;
+mod suggest_replies;
 
 pub use memory_journal::MemoryJournalTool;
 pub use memory_recall::MemoryRecallTool;
+pub use propose_restart::{ProposeRestart, ProposeRestartInput};
+pub use publish_reply_file::{PublishReplyFile, PublishReplyFileInput};
 pub use read_skill::{ReadSkill, Skill};
 pub use remember::RememberTool;
 pub use run_history::{RunHistoryInput, RunHistoryTool};
 pub use session_history::{SessionHistoryInput, SessionHistoryTool};
+pub use set_conversation_title::{SetConversationTitle, SetConversationTitleInput};
+pub use suggest_replies::{SuggestReplies, SuggestRepliesInput};
 
 use host_ports::BoxFuture;
 use host_ports::commands::Commands;
@@ -49,6 +58,7 @@ pub use ask_collaborator::{
     AskCollaboratorInput, AskCollaboratorTool, COLLABORATOR_CALLS_DEFAULT, COLLABORATOR_TIMEOUT_DEFAULT,
     Collaborator, Collaborators, CollaboratorsError,
 };
+pub use ask_user::{AskUser, AskUserInput, PendingQuestions};
 pub use bash::BashTool;
 pub use command_settings::CommandSettings;
 pub use edit::EditTool;

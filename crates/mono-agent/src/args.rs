@@ -111,6 +111,13 @@ pub enum Command {
         #[command(subcommand)]
         verb: Option<Sessions>,
     },
+    /// What people allowed from now on (without a verb: `list`)
+    #[command(args_conflicts_with_subcommands = true)]
+    Approvals {
+        /// What to do
+        #[command(subcommand)]
+        verb: Option<Approvals>,
+    },
     /// The gate's decisions, and the check of the log's chain
     #[command(subcommand)]
     Audit(Audit),
@@ -271,6 +278,18 @@ pub enum Mcp {
     Test {
         /// The server's name
         name: String,
+    },
+}
+
+/// `approvals …`.
+#[derive(Debug, Subcommand)]
+pub enum Approvals {
+    /// Every "always": what it allows, when and where it was given, when it was used last
+    List,
+    /// Take one back: it is asked again
+    Revoke {
+        /// Its id
+        id: String,
     },
 }
 

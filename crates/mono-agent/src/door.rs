@@ -251,6 +251,7 @@ impl Door {
                     can_approve: true,
                     can_operate: people.desk.is_some(),
                     can_elicit: people.elicit.is_some(),
+                    shows: people.ask.shows(),
                 };
                 Ok(client.with_people(request, &people, events, cancel).await?)
             }

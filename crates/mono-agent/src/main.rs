@@ -77,6 +77,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
             on_threads(commands::runs::run(place, Some(args::Runs::Audit)))
         }
         Command::Sessions { verb } => on_threads(commands::sessions::run(place, verb)),
+        Command::Approvals { verb } => on_one_thread(commands::approvals::run(place, verb)),
         Command::Audit(audit) => commands::audit::run(place, &audit),
         Command::Memory(memory) => on_threads(commands::memory::run(place, &memory)),
         Command::Sandbox(sandbox) => on_threads(commands::sandbox::run(place, &sandbox)),

@@ -18,8 +18,10 @@ use crate::parts::store::Store;
 use crate::parts::web;
 use crate::parts::{history, sandbox};
 use crate::questions::Questions;
+use crate::replies::ReplyOffice;
 use crate::run_context::Loans;
 use crate::sampling::ServersModel;
+use crate::standing::{StandingError, StandingRules};
 use crate::state::StateFolder;
 use host_config::environment::Environment;
 use host_config::{AgentSpec, Loaded};
@@ -171,6 +173,8 @@ impl Agent {
         let helpers = HelperOffice::of(&spec, &governance.known, maker.as_ref(), engine.as_ref(), &texts)
             .map_err(OpenError)?;
         let line = governance.describe(&spec).line;
+        let standing = StandingRules::open(state.root()).map_err(|error| one(unusable(&error)))?;
+        let replies = ReplyOffice::of(&spec, &state, options.supervised);
         let inner = Inner {
             name: spec.agent.name.clone().unwrap_or_else(|| folder_name(&spec)),
             recorder: store.recorder,
@@ -193,6 +197,8 @@ impl Agent {
             model: note,
             started_at: SystemClock.now_ms(),
             active: AtomicU64::new(0),
+            standing: Some(Arc::new(standing)),
+            replies,
             web: std::sync::OnceLock::new(),
             home: Some(Home {
                 spec,
@@ -257,6 +263,10 @@ fn fatal(findings: Vec<host_config::Finding>) -> Vec<Diagnostic> {
 fn roots(error: &host_files::FilesError) -> Diagnostic {
     Diagnostic::new(host_vocab::Kind::Config, host_vocab::Code::new("folder_unusable"), error.to_string())
         .hint("make the folder, or change runtime.workspace, sandbox.readableRoots or sandbox.writableRoots")
+}
+
+fn unusable(error: &StandingError) -> Diagnostic {
+    Diagnostic::new(host_vocab::Kind::Environment, host_vocab::Code::new("approvals_unusable"), error.to_string())
 }
 
 fn unwritable(error: &host_files::state::StateError) -> Diagnostic {

@@ -21,6 +21,7 @@ pub fn outcome_json(outcome: &RunOutcome) -> Value {
         "failureKind": kind,
         "error": error,
         "text": outcome.reply.text,
+        "parts": outcome.reply.parts,
         "notices": outcome.reply.notices,
         "partial": outcome.partial,
         "usage": outcome.usage,

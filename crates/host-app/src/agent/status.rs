@@ -40,7 +40,7 @@ impl Agent {
 impl Agent {
     /// What this host can besides turns and calls.
     fn capabilities(&self) -> Vec<String> {
-        let mut all = vec!["attachments"];
+        let mut all = vec!["attachments", "liveInput", "askUser", "replyAttachments"];
         if self.inner.home.as_ref().is_some_and(|home| home.office.is_configured()) {
             all.push("memory");
         }

@@ -5,14 +5,17 @@ use crate::operator::protocol::{Request, UNKNOWN_CHANNEL};
 use crate::operator::{Client, ClientError, View};
 use futures_util::future::join_all;
 use host_console::{AgentHosts, FoundAgent, HostFault, HostQuestion, TurnLink, TurnOrder};
+use crate::clock::SystemClock;
 use host_files::attachment;
+use host_files::publish::{FetchError, ReplyFiles};
+use host_ports::clock::Clock as _;
 use host_http::{ConnectError, HostEntry, HostRegistry, SocketAddress};
 use host_ports::BoxFuture;
 use host_surface::Explanation;
 use host_turn::{Attachment, Channel, Trigger, Turn};
 use host_vocab::{ConversationId, RunId};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long an agent may take to say how it is.
@@ -112,18 +115,38 @@ impl AgentHosts for SocketHosts {
     fn turn<'a>(&'a self, agent: &'a str, order: TurnOrder) -> BoxFuture<'a, Result<TurnLink, HostFault>> {
         Box::pin(async move {
             let entry = self.entry(agent)?;
+            let title = order.title_open;
             let turn = turn(&entry.state, order)?;
-            link::open(client(&entry), turn).await
+            link::open(client(&entry), turn, title).await
         })
     }
 
     fn reply_file<'a>(
         &'a self,
-        _agent: &'a str,
-        _conversation: &'a str,
-        _part: &'a Value,
+        agent: &'a str,
+        conversation: &'a str,
+        part: &'a Value,
     ) -> BoxFuture<'a, Result<bytes::Bytes, HostFault>> {
-        Box::pin(async move { Err(HostFault::Unsupported) })
+        Box::pin(async move {
+            let entry = self.entry(agent)?;
+            let told = client(&entry).ask(Request::View { look: View::ReplyFolder }).await;
+            // An agent that doesn't run keeps its files all the same.
+            let folder = told.ok().and_then(|it| it["folder"].as_str().map(PathBuf::from));
+            let folder = folder.unwrap_or_else(|| crate::replies::folder(&entry.state.join("artifacts")));
+            let word = |key: &str| part[key].as_str().unwrap_or_default().to_owned();
+            let (id, sum, conversation) = (word("id"), word("sha256"), conversation.to_owned());
+            let now = SystemClock.now_ms();
+            let read = move || ReplyFiles::fetch_in(&folder, &id, &conversation, &sum, now);
+            let read = tokio::task::spawn_blocking(read).await.unwrap_or(Err(FetchError::Damaged));
+            read.map(bytes::Bytes::from).map_err(|error| {
+                let code = match error {
+                    FetchError::Missing => "artifact_missing",
+                    FetchError::Expired => "artifact_expired",
+                    FetchError::Damaged => "artifact_integrity_failed",
+                };
+                HostFault::Refused { code: code.to_owned(), message: format!("{error}.") }
+            })
+        })
     }
 }
 

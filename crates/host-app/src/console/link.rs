@@ -5,14 +5,16 @@ use crate::operator::Client;
 use crate::operator::protocol::{Answer, Approval, ElicitAction, Frame, Request};
 use host_console::{HostAnswer, HostApproval, HostFault, HostFrame, TurnLink};
 use host_http::LocalFrames;
+use host_ports::replies::Shows;
 use host_turn::Turn;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 /// Sends a turn. What the agent says and is told goes through bounded queues; when the other end is dropped, the
 /// connection is closed, and the turn ends with it.
-pub(super) async fn open(client: Client, turn: Turn) -> Result<TurnLink, HostFault> {
-    let request = Request::Turn { turn, can_approve: true, can_operate: false, can_elicit: true };
+pub(super) async fn open(client: Client, turn: Turn, title: bool) -> Result<TurnLink, HostFault> {
+    let shows = Shows { title, ..Shows::web() };
+    let request = Request::Turn { turn, can_approve: true, can_operate: false, can_elicit: true, shows };
     let frames = client.open(request).await.map_err(fault)?.0;
     let (tell, told) = mpsc::channel(256);
     let (answers, taken) = mpsc::channel(64);
@@ -78,6 +80,11 @@ fn heard(frame: Frame, pieces: &mut String) -> Option<HostFrame> {
         Frame::Error { code, message } => {
             HostFrame::Finish(serde_json::json!({"status": "failed", "failureKind": code, "error": message}))
         }
+        Frame::Questions { id, message, questions, wait_ms } => {
+            HostFrame::Questions { id, message, questions: serde_json::json!(questions), wait_ms }
+        }
+        Frame::Withdrawn { id } => HostFrame::Withdrawn { id },
+        Frame::Steered { id, applied } => HostFrame::Steered { id, applied },
         Frame::Desk { .. } => return None,
     })
 }
@@ -101,7 +108,9 @@ fn said(answer: HostAnswer) -> Answer {
             };
             Answer::Elicited { id, action, content }
         }
-        HostAnswer::Answers { .. } | HostAnswer::Steer { .. } | HostAnswer::Unsteer { .. } => Answer::Nothing,
+        HostAnswer::Answers { id, answers } => Answer::Answers { id, answers },
+        HostAnswer::Steer { id, text } => Answer::Steer { id, text },
+        HostAnswer::Unsteer { id } => Answer::Unsteer { id },
         HostAnswer::Cancel => Answer::Cancel,
     }
 }

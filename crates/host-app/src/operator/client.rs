@@ -3,7 +3,7 @@
 use super::protocol::{Answer, ElicitAction, Envelope, Frame, Move, PROTOCOL, Request, Status};
 use crate::agent::People;
 use host_http::{ConnectError, FrameError, LocalFrames, SocketAddress, connect};
-use host_ports::ask::ApprovalRequest;
+use host_ports::ask::{ApprovalRequest, Questionnaire, QuestionsAnswer, Reply};
 use host_ports::elicit::{ElicitAnswer, ElicitRequest, Wanted};
 use host_ports::model::ModelRequest;
 use host_ports::operator::OperatorMove;
@@ -154,7 +154,28 @@ impl Client {
 /// Lets the person here answer a question of the host. What can't be understood is answered with no.
 async fn answer(question: Frame, people: &People) -> Option<Answer> {
     match question {
-        Frame::Ask { id, tool, arguments, rule, run, call, .. } => {
+        Frame::Questions { id, message, questions, wait_ms } => {
+            let none = Some(Answer::Answers { id, answers: None });
+            let (Ok(conversation), count) = (ConversationId::parse("terminal:joined"), questions.len()) else {
+                return none;
+            };
+            let asked = Questionnaire {
+                conversation,
+                run: RunId::fresh(),
+                call: CallId::fresh(),
+                message: message.map(Untrusted::new),
+                questions,
+                wait: wait_ms.map(Duration::from_millis),
+            };
+            match people.ask.questions(asked).await {
+                QuestionsAnswer::Answered(replies) | QuestionsAnswer::TimedOut(replies) => {
+                    let replies: Vec<Reply> = replies.into_iter().map(Option::unwrap_or_default).take(count).collect();
+                    Some(Answer::Answers { id, answers: serde_json::to_value(replies).ok() })
+                }
+                QuestionsAnswer::Declined | QuestionsAnswer::NobodyToAsk => none,
+            }
+        }
+        Frame::Ask { id, tool, arguments, rule, run, call, always, .. } => {
             let denied = Answer::Approval { id, approval: super::protocol::Approval::Denied };
             let (Ok(tool), Ok(run), Ok(call)) =
                 (ToolName::parse(tool), RunId::parse(run), CallId::parse(call))
@@ -163,7 +184,7 @@ async fn answer(question: Frame, people: &People) -> Option<Answer> {
             };
             let Ok(conversation) = ConversationId::parse("terminal:joined") else { return Some(denied) };
             let request =
-                ApprovalRequest { conversation, run, call, tool, arguments: Untrusted::new(arguments), rule };
+                ApprovalRequest { conversation, run, call, tool, arguments: Untrusted::new(arguments), rule, always };
             Some(Answer::Approval { id, approval: people.ask.approve(request).await.into() })
         }
         Frame::Elicit { id, server, message, form, visit, run, call, .. } => {

@@ -2,10 +2,12 @@
 
 use super::protocol::{Answer, ElicitAction, Frame, Move};
 use host_ports::BoxFuture;
-use host_ports::ask::{ApprovalAnswer, ApprovalRequest, Ask};
+use host_ports::ask::{ApprovalAnswer, ApprovalRequest, Ask, Questionnaire, QuestionsAnswer, Reply};
 use host_ports::elicit::{Elicit, ElicitAnswer, ElicitRequest, Wanted};
 use host_ports::model::ModelRequest;
 use host_ports::operator::{OperatorDesk, OperatorMove};
+use host_ports::replies::Shows;
+use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -22,6 +24,7 @@ pub(crate) struct Person {
     can_approve: bool,
     can_operate: bool,
     can_elicit: bool,
+    shows: Shows,
     timeout: Duration,
 }
 
@@ -31,6 +34,7 @@ struct Waiting {
     approvals: HashMap<u64, oneshot::Sender<ApprovalAnswer>>,
     moves: HashMap<u64, oneshot::Sender<OperatorMove>>,
     questions: HashMap<u64, oneshot::Sender<ElicitAnswer>>,
+    sets: HashMap<u64, oneshot::Sender<Option<Value>>>,
     gone: bool,
 }
 
@@ -41,12 +45,18 @@ impl Person {
         can_operate: bool,
         timeout: Duration,
     ) -> Self {
-        Person { frames, waiting: Mutex::default(), can_approve, can_operate, can_elicit: false, timeout }
+        Person { frames, waiting: Mutex::default(), can_approve, can_operate, can_elicit: false, shows: Shows::default(), timeout }
     }
 
     /// The same, who can or can't be asked what servers want to know.
     pub(crate) fn eliciting(mut self, can_elicit: bool) -> Self {
         self.can_elicit = can_elicit;
+        self
+    }
+
+    /// The same at a place that shows this.
+    pub(crate) fn showing(mut self, shows: Shows) -> Self {
+        self.shows = shows;
         self
     }
 
@@ -77,7 +87,12 @@ impl Person {
                     });
                 }
             }
-            Answer::Nothing | Answer::Cancel => {}
+            Answer::Answers { id, answers } => {
+                if let Some(asker) = waiting.sets.remove(&id) {
+                    let _ = asker.send(answers);
+                }
+            }
+            Answer::Steer { .. } | Answer::Unsteer { .. } | Answer::Cancel => {}
         }
     }
 
@@ -92,6 +107,7 @@ impl Person {
         waiting.approvals.clear();
         waiting.moves.clear();
         waiting.questions.clear();
+        waiting.sets.clear();
     }
 
     fn wait_for<T>(
@@ -110,7 +126,69 @@ impl Person {
     }
 }
 
+/// Takes a question back that is not asked any more.
+struct Withdrawing<'a> {
+    person: &'a Person,
+    id: u64,
+}
+
+impl Drop for Withdrawing<'_> {
+    fn drop(&mut self) {
+        let mut waiting = self.person.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.sets.remove(&self.id).is_some() {
+            // A client that reads nothing more has no use for it.
+            let _ = self.person.frames.try_send(Frame::Withdrawn { id: self.id });
+        }
+    }
+}
+
+/// Replies as they came; what is none counts as not answered.
+fn replies(answers: &Value, questions: usize) -> Vec<Option<Reply>> {
+    let reply = |at: usize| {
+        let reply: Reply = serde_json::from_value(answers.get(at)?.clone()).ok()?;
+        let other = reply.other.filter(|it| !it.trim().is_empty());
+        (!reply.selected.is_empty() || other.is_some()).then_some(Reply { other, ..reply })
+    };
+    (0..questions).map(reply).collect()
+}
+
 impl Ask for Person {
+    fn shows(&self) -> Shows {
+        self.shows
+    }
+
+    fn questions(&self, asked: Questionnaire) -> BoxFuture<'_, QuestionsAnswer> {
+        Box::pin(async move {
+            if !self.shows.questions {
+                return QuestionsAnswer::NobodyToAsk;
+            }
+            let Some((id, coming)) = self.wait_for(|waiting, id, answer| {
+                waiting.sets.insert(id, answer);
+            }) else {
+                return QuestionsAnswer::NobodyToAsk;
+            };
+            let _withdrawing = Withdrawing { person: self, id };
+            let frame = Frame::Questions {
+                id,
+                message: asked.message.map(host_vocab::Untrusted::into_renderer),
+                questions: asked.questions.clone(),
+                wait_ms: asked.wait.and_then(|wait| u64::try_from(wait.as_millis()).ok()),
+            };
+            if self.frames.send(frame).await.is_err() {
+                return QuestionsAnswer::NobodyToAsk;
+            }
+            let answered = match asked.wait {
+                Some(wait) => tokio::time::timeout(wait, coming).await,
+                None => Ok(coming.await),
+            };
+            match answered {
+                Err(_) => QuestionsAnswer::TimedOut(vec![None; asked.questions.len()]),
+                Ok(Ok(Some(answers))) => QuestionsAnswer::Answered(replies(&answers, asked.questions.len())),
+                Ok(Ok(None) | Err(_)) => QuestionsAnswer::Declined,
+            }
+        })
+    }
+
     fn approve(&self, request: ApprovalRequest) -> BoxFuture<'_, ApprovalAnswer> {
         Box::pin(async move {
             if !self.can_approve {
@@ -128,7 +206,7 @@ impl Ask for Person {
                 rule: request.rule,
                 run: request.run.to_string(),
                 call: request.call.to_string(),
-                always: None,
+                always: request.always,
                 wait_ms: self.wait_ms(),
             };
             if self.frames.send(frame).await.is_err() {
@@ -215,6 +293,7 @@ mod tests {
             tool: ToolName::parse("Bash").unwrap(),
             arguments: Untrusted::new(serde_json::json!({})),
             rule: "r".into(),
+            always: None,
         }
     }
 

@@ -5,8 +5,9 @@
 //! connection cancels the turn.
 
 use super::views::View;
-use host_ports::ask::ApprovalAnswer;
+use host_ports::ask::{ApprovalAnswer, Question};
 use host_ports::model::{Message, ToolCall, ToolSpec};
+use host_ports::replies::Shows;
 use host_run::RunEvent;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -42,6 +43,9 @@ pub enum Request {
         /// Whether the client can be asked what MCP servers want to know.
         #[serde(default)]
         can_elicit: bool,
+        /// What the client can show and be asked.
+        #[serde(default)]
+        shows: Shows,
     },
     /// Begin a conversation anew, or all of them.
     Forget {
@@ -154,6 +158,30 @@ pub enum Frame {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wait_ms: Option<u64>,
     },
+    /// The agent asks a person something.
+    Questions {
+        /// Names them in the answer.
+        id: u64,
+        /// What stands above them.
+        message: Option<String>,
+        /// The questions.
+        questions: Vec<Question>,
+        /// How long the host waits, in milliseconds; none = for ever.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wait_ms: Option<u64>,
+    },
+    /// Questions are not asked any more.
+    Withdrawn {
+        /// Which.
+        id: u64,
+    },
+    /// What became of a follow-up.
+    Steered {
+        /// Which.
+        id: String,
+        /// Whether the model has read it; else it is to be sent as a turn of its own.
+        applied: bool,
+    },
     /// A piece of the final text, where that is too long for one frame: the text of [`Frame::Finish`] is all pieces
     /// together.
     Piece {
@@ -203,8 +231,25 @@ pub enum Answer {
         #[serde(default)]
         content: Value,
     },
-    /// Nothing.
-    Nothing,
+    /// To [`Frame::Questions`].
+    Answers {
+        /// The questions.
+        id: u64,
+        /// One reply each; none = the person does not answer.
+        answers: Option<Value>,
+    },
+    /// A follow-up to the running turn (ENG-8).
+    Steer {
+        /// Names it.
+        id: String,
+        /// The words.
+        text: String,
+    },
+    /// Takes a follow-up back that was not read.
+    Unsteer {
+        /// Which.
+        id: String,
+    },
     /// Stop the turn.
     Cancel,
 }

@@ -5,10 +5,12 @@ use super::protocol::{Answer, Envelope, Frame, PROTOCOL, Request, UNKNOWN_CHANNE
 use crate::agent::{Agent, AgentError, People};
 use host_http::{FRAME_BYTES_MAX, FrameError, Frames, LocalFrames, LocalSocket};
 use host_ports::CancellationToken;
-use host_run::RunEvent;
+use host_ports::replies::Shows;
+use host_run::{RunEvent, Steering};
 use host_surface::Arguments;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::task::TaskTracker;
@@ -73,6 +75,7 @@ pub async fn serve(agent: Arc<Agent>, socket: LocalSocket, stop: CancellationTok
 
 /// What the person at the other end can be asked.
 struct Abilities {
+    shows: Shows,
     can_approve: bool,
     can_operate: bool,
     can_elicit: bool,
@@ -147,13 +150,13 @@ impl Connection {
                     let _ = frames.write(&error(&code, message)).await;
                 }
             },
-            Request::Turn { turn, can_approve, can_operate, can_elicit } => {
+            Request::Turn { turn, can_approve, can_operate, can_elicit, shows } => {
                 let agent = Arc::clone(&self.agent);
                 self.with_person(
                     frames,
-                    Abilities { can_approve, can_operate, can_elicit },
-                    move |people, events, cancel| async move {
-                        let outcome = agent.run(turn, people, events, cancel).await;
+                    Abilities { can_approve, can_operate, can_elicit, shows },
+                    move |people, events, cancel, said| async move {
+                        let outcome = agent.run_steered(turn, people, events, cancel, Some(said)).await;
                         crate::agent::outcome_json(&outcome)
                     },
                 )
@@ -161,8 +164,8 @@ impl Connection {
             }
             Request::Call { channel, tool, arguments, can_approve, can_elicit } => {
                 let agent = Arc::clone(&self.agent);
-                let abilities = Abilities { can_approve, can_operate: false, can_elicit };
-                self.with_person(frames, abilities, move |people, _events, cancel| async move {
+                let abilities = Abilities { can_approve, can_operate: false, can_elicit, shows: Shows::default() };
+                self.with_person(frames, abilities, move |people, _events, cancel, _said| async move {
                     match agent.call(&channel, &tool, Arguments::Raw(arguments), people, cancel).await {
                         Ok(settled) => settled.to_json(),
                         Err(problem) => json!({"error": problem.to_string(), "code": code_of(&problem)}),
@@ -196,14 +199,14 @@ impl Connection {
     /// and a closed connection cancels it.
     async fn with_person<F, Fut>(&self, frames: LocalFrames, abilities: Abilities, work: F)
     where
-        F: FnOnce(People, host_run::EventSink, CancellationToken) -> Fut,
+        F: FnOnce(People, host_run::EventSink, CancellationToken, Steering) -> Fut,
         Fut: Future<Output = Value>,
     {
         let (mut reader, mut writer) = frames.split();
         let (outgoing, mut queued) = mpsc::channel::<Frame>(64);
-        let Abilities { can_approve, can_operate, can_elicit } = abilities;
+        let Abilities { can_approve, can_operate, can_elicit, shows } = abilities;
         let timeout = self.agent.approval_timeout();
-        let person = Person::new(outgoing.clone(), can_approve, can_operate, timeout).eliciting(can_elicit);
+        let person = Person::new(outgoing.clone(), can_approve, can_operate, timeout).eliciting(can_elicit).showing(shows);
         let person = Arc::new(person);
         let cancel = self.turns.child_token();
         let (events, mut stream) = host_run::channel(4096);
@@ -212,10 +215,20 @@ impl Connection {
             desk: can_operate.then(|| Arc::clone(&person) as _),
             elicit: can_elicit.then(|| Arc::clone(&person) as _),
         };
-        let working = work(people, events, cancel.clone());
+        let (steer, said) = host_run::steering();
+        let open: Mutex<BTreeSet<String>> = Mutex::default();
+        let open = &open;
+        let working = work(people, events, cancel.clone(), said);
         let telling = outgoing.clone();
         let forward = async move {
             while let Some(event) = stream.recv().await {
+                if let RunEvent::FollowUpsRead { ids } = &event {
+                    for id in ids {
+                        open.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+                        let _ = telling.send(Frame::Steered { id: id.clone(), applied: true }).await;
+                    }
+                    continue;
+                }
                 if telling.send(Frame::Event { event }).await.is_err() {
                     break;
                 }
@@ -223,6 +236,11 @@ impl Connection {
         };
         let doing = async move {
             let (result, ()) = tokio::join!(working, forward);
+            // What the model has not read by now it won't.
+            let unread = std::mem::take(&mut *open.lock().unwrap_or_else(PoisonError::into_inner));
+            for id in unread {
+                let _ = outgoing.send(Frame::Steered { id, applied: false }).await;
+            }
             // A client that is gone has no use for the result; the log has it.
             for frame in ending(result) {
                 let _ = outgoing.send(frame).await;
@@ -243,6 +261,14 @@ impl Connection {
             loop {
                 match reader.read::<Answer>().await {
                     Ok(Some(Answer::Cancel)) => cancel.cancel(),
+                    Ok(Some(Answer::Steer { id, text })) => {
+                        open.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
+                        steer.say(id, text);
+                    }
+                    Ok(Some(Answer::Unsteer { id })) => {
+                        open.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+                        steer.take_back(id);
+                    }
                     Ok(Some(answer)) => person.answered(answer),
                     Ok(None) | Err(_) => break,
                 }

@@ -3,6 +3,7 @@
 use crate::agent::{Agent, Home};
 use crate::archive::DecisionQuery;
 use crate::memory::OfficeError;
+use crate::standing::StandingRule;
 use host_event::Fact;
 use host_history::report::{By, ReportQuery};
 use host_history::{HistoryError, RunListing, ScopeFilter};
@@ -105,6 +106,15 @@ pub enum View {
     MemoryStats,
     /// Every setting with its value and where it comes from; secrets as set or unset.
     Settings,
+    /// What people allowed from now on (TOO-9).
+    Approvals,
+    /// Takes one of them back.
+    RevokeApproval {
+        /// Which.
+        id: String,
+    },
+    /// Where this agent's published files are.
+    ReplyFolder,
     /// The declared servers: states, those that can't be used, those that are switched off.
     Servers,
 }
@@ -192,6 +202,23 @@ fn look(inner: &crate::agent::Inner, home: &Home, view: View) -> Result<Value, N
         }
         View::MemoryStats => Ok(json!(home.office.stats().map_err(office)?)),
         View::MemorySearch { .. } => Ok(Value::Null),
+        View::Approvals => {
+            let rules = inner.standing.as_ref().map(|it| it.list()).unwrap_or_default();
+            let shown = |it: &StandingRule| {
+                let mut shown = json!(it);
+                shown["rule"] = it.rule.to_string().into();
+                shown
+            };
+            Ok(json!({"rules": rules.iter().map(shown).collect::<Vec<_>>()}))
+        }
+        View::RevokeApproval { id } => {
+            let gone = inner.standing.as_ref().map(|it| it.revoke(&id)).transpose();
+            match gone.map_err(|error| ("not_kept".to_owned(), error.to_string()))? {
+                Some(true) => Ok(json!({"revoked": id})),
+                _ => Err(("not_found".to_owned(), "there is no such approval".to_owned())),
+            }
+        }
+        View::ReplyFolder => Ok(json!({"folder": crate::replies::folder(home.state.artifacts())})),
         View::Settings => Ok(home.shown_settings.clone()),
         View::Servers => {
             let servers = inner.servers.as_ref();

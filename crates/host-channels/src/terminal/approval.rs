@@ -2,7 +2,8 @@
 
 use super::lines::{LineRead, Lines, interrupt_turn};
 use host_ports::BoxFuture;
-use host_ports::ask::{ApprovalAnswer, ApprovalRequest, Ask};
+use host_ports::ask::{ApprovalAnswer, ApprovalRequest, Ask, Questionnaire, QuestionsAnswer};
+use host_ports::replies::Shows;
 use host_vocab::text;
 use std::io::Write;
 use std::sync::Arc;
@@ -29,6 +30,19 @@ impl TerminalAsk {
 }
 
 impl Ask for TerminalAsk {
+    fn shows(&self) -> Shows {
+        Shows { questions: self.lines.interactive(), ..Shows::default() }
+    }
+
+    fn questions(&self, asked: Questionnaire) -> BoxFuture<'_, QuestionsAnswer> {
+        Box::pin(async move {
+            if !self.lines.interactive() {
+                return QuestionsAnswer::NobodyToAsk;
+            }
+            super::questions::ask(&self.lines, &asked).await
+        })
+    }
+
     fn approve(&self, request: ApprovalRequest) -> BoxFuture<'_, ApprovalAnswer> {
         Box::pin(async move {
             if !self.lines.interactive() {
@@ -36,12 +50,19 @@ impl Ask for TerminalAsk {
             }
             eprint!("{}", question(&request));
             let _ = std::io::stderr().flush();
-            match tokio::time::timeout(self.timeout, self.lines.read_fresh("Allow it? [y]es, [n]o: ")).await {
+            let prompt = match &request.always {
+                Some(_) => "Allow it? [y]es, [a]lways, [n]o: ",
+                None => "Allow it? [y]es, [n]o: ",
+            };
+            match tokio::time::timeout(self.timeout, self.lines.read_fresh(prompt)).await {
                 Err(_) => {
                     eprintln!("\n(no answer in time: denied)");
                     ApprovalAnswer::TimedOut
                 }
-                Ok(LineRead::Line(line)) => answer(&line),
+                Ok(LineRead::Line(line)) => match answer(&line) {
+                    ApprovalAnswer::ApprovedAlways if request.always.is_none() => ApprovalAnswer::Denied,
+                    answered => answered,
+                },
                 Ok(LineRead::Interrupted) => {
                     interrupted().await;
                     ApprovalAnswer::Denied
@@ -65,8 +86,12 @@ fn question(request: &ApprovalRequest) -> String {
     let shown: String = text::printable(&arguments).chars().take(SHOWN_ARGUMENT_CHARS_MAX).collect();
     let cut = if shown.chars().count() < arguments.chars().count() { "\n  [… cut]" } else { "" };
     let indented = shown.replace('\n', "\n  ");
+    let always = match &request.always {
+        Some(rule) => format!("  (always = {})\n", text::one_line(rule, 500)),
+        None => String::new(),
+    };
     format!(
-        "\nThe agent wants to call {} ({}):\n  {indented}{cut}\n",
+        "\nThe agent wants to call {} ({}):\n  {indented}{cut}\n{always}",
         request.tool,
         text::one_line(&request.rule, 120)
     )
@@ -76,6 +101,7 @@ fn question(request: &ApprovalRequest) -> String {
 fn answer(line: &str) -> ApprovalAnswer {
     match line.trim().to_ascii_lowercase().as_str() {
         "y" | "yes" => ApprovalAnswer::Approved,
+        "a" | "always" => ApprovalAnswer::ApprovedAlways,
         _ => ApprovalAnswer::Denied,
     }
 }
@@ -94,6 +120,7 @@ mod tests {
             tool: ToolName::parse("Bash").unwrap(),
             arguments: Untrusted::new(arguments),
             rule: "tools.approvals.rules[0]".into(),
+            always: None,
         }
     }
 

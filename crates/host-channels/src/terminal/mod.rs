@@ -5,6 +5,7 @@ mod approval;
 mod desk;
 mod elicit;
 mod lines;
+mod questions;
 mod render;
 
 pub use approval::TerminalAsk;

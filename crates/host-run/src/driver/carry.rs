@@ -1,5 +1,7 @@
 //! Carrying commands out: one thing is underway at a time, a stream, a wait, or some calls.
 
+use crate::steering::Said;
+use tokio::sync::mpsc;
 use crate::driver::EngineParts;
 use crate::event::{EventSink, RunEvent};
 use crate::machine::{CallOrder, Command, Finished, Input, Machine, ModelOrder, SettledCall};
@@ -30,6 +32,8 @@ pub(super) struct Carrier {
     pub(super) cancel: CancellationToken,
     /// Whether everything so far is on record.
     pub(super) recorded: bool,
+    /// What people say to the run.
+    pub(super) steering: Option<mpsc::Receiver<Said>>,
 }
 
 /// What is underway.
@@ -76,6 +80,7 @@ impl Carrier {
                     cancelled = true;
                     inputs.push_back(Input::Cancel);
                 }
+                Some(said) = heard(&mut self.steering) => inputs.push_back(Input::Said(said)),
                 input = next(&mut active, self.parts.hub.recorder.clock().as_ref()) => {
                     inputs.extend(self.noted(input).await);
                 }
@@ -225,6 +230,20 @@ impl Carrier {
 
     fn clock(&self) -> &Arc<dyn Clock> {
         self.parts.hub.recorder.clock()
+    }
+}
+
+/// What is said next; nothing for ever where nobody can say anything.
+async fn heard(steering: &mut Option<mpsc::Receiver<Said>>) -> Option<Said> {
+    match steering {
+        Some(saying) => {
+            let said = saying.recv().await;
+            if said.is_none() {
+                *steering = None;
+            }
+            said
+        }
+        None => std::future::pending().await,
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) async fn settle(
     let mut outcome = RunOutcome {
         run: settling.facts.run.clone(),
         conversation: settling.facts.conversation.clone(),
-        reply: Reply { text: finished.text, notices },
+        reply: Reply { text: finished.text, parts: Vec::new(), notices },
         ending: finished.ending,
         partial: finished.partial,
         silent,

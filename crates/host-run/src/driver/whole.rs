@@ -139,7 +139,7 @@ async fn in_place(
 /// The run proper: it is on record, and its surface stands.
 async fn sealed_run(
     parts: &Arc<EngineParts>,
-    input: RunInput,
+    mut input: RunInput,
     cancel: CancellationToken,
     mut place: Place,
     begun: Begun,
@@ -165,6 +165,7 @@ async fn sealed_run(
         events: input.events.clone(),
         cancel,
         recorded: true,
+        steering: input.steering.take().and_then(|it| it.0.into_inner().ok()),
     };
     let left = (spec.history.clone(), spec.user.stored.clone());
     let carried = AssertUnwindSafe(carrier.carry(Machine::new(spec))).catch_unwind().await;

@@ -5,6 +5,7 @@ use crate::config::EngineConfig;
 use crate::context::UserMessage;
 use crate::event::RunEvent;
 use crate::retry::Route;
+use crate::steering::Said;
 use host_event::Fact;
 use host_ports::model::{Message, ModelError, ModelEvent, ModelRequest, ToolSpec};
 use host_surface::How;
@@ -121,6 +122,8 @@ pub enum Input {
     },
     /// The calls that were told to stop did not settle in time and were dropped.
     CallsLost,
+    /// A person says something to the running turn, or takes it back.
+    Said(Said),
     /// Somebody stopped the run.
     Cancel,
     /// A fact that had to be on record isn't; the commands after it were dropped.

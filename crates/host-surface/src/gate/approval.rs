@@ -73,6 +73,7 @@ async fn ask(
         tool: name.clone(),
         arguments: Untrusted::new(shown),
         rule: rule.to_owned(),
+        always: None,
     };
     // Asking begins inside the guarded future, so that an asker that breaks at once is caught as well.
     let asked = AssertUnwindSafe(async { surface.ports.ask.approve(question).await }).catch_unwind();

@@ -1,5 +1,6 @@
 //! One file for each verb.
 
+pub mod approvals;
 pub mod audit;
 pub mod call;
 pub mod chat;

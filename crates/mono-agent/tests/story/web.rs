@@ -173,3 +173,105 @@ fn a_host_serves_its_own_console_and_says_where() {
     let refused = agent.run(&["web", "--host", "0.0.0.0", "--json"]).ends(2).json();
     assert_eq!(refused["error"]["code"], "non_loopback");
 }
+
+// REP-1, REP-2, REP-6, QUI-1, RES-1, TIT-1, TOO-6, OUT-5
+#[test]
+fn a_reply_carries_files_suggestions_a_proposal_and_a_title() {
+    let call = |name: &str, arguments: Value| json!({"name": name, "arguments": arguments});
+    let questions = json!({"questions": [{"header": "Format", "question": "Which?", "options": [
+        {"label": "CSV", "description": "a table"}, {"label": "PDF", "description": "to print"}]}]});
+    let agent = Agent::scripted(
+        &[
+            json!({"toolCalls": [call("AskUser", questions), call("SetConversationTitle", json!({"title": "The report"}))]}),
+            json!({"expect": [{"contains": "CSV"}], "text": "Here it is.", "toolCalls": [
+                call("PublishReplyFile", json!({"path": "../../etc/passwd", "name": "r.csv", "mediaType": "text/csv"})),
+                call("PublishReplyFile", json!({"path": "r.csv", "name": "r.csv", "mediaType": "text/csv"})),
+                call("SuggestReplies", json!({"options": ["Thanks", "More"]})),
+                call("ProposeRestart", json!({"reason": "New settings."}))]}),
+            json!({"text": "Anything else?"}),
+        ],
+        json!({}),
+    );
+    agent.write("r.csv", "a,b\n1,2\n");
+    let _host = host(&agent);
+    let console = console(&agent);
+    let id = console.ask("GET", "/bootstrap", &Value::Null).1["agents"][0]["id"].as_str().unwrap().to_owned();
+    let thread = console.ask("POST", "/threads", &json!({"agentId": id})).1["id"].as_str().unwrap().to_owned();
+    let body = json!({"id": "00000000-0000-4000-8000-000000000001", "text": "the report"});
+    console.ask("POST", &format!("/threads/{thread}/submissions"), &body);
+    let seen = console.conversation(&thread, |it| it["asks"][0]["kind"] == "askUser");
+    let ask = seen["asks"][0]["id"].as_str().unwrap().to_owned();
+    let answers = json!({"answers": [{"selected": ["CSV"]}]});
+    assert_eq!(console.ask("POST", &format!("/threads/{thread}/asks/{ask}/answer"), &answers).0, 200);
+    let seen = console.conversation(&thread, |it| it["messages"][1]["status"] == "succeeded");
+    let answer = &seen["messages"][1];
+    assert_eq!(answer["text"], "Here it is.\n\nAnything else?");
+    assert_eq!(seen["thread"]["title"], "The report");
+    let kinds: Vec<&str> = answer["parts"].as_array().unwrap().iter().map(|it| it["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["attachment", "reply_options", "restart_proposal"], "the rejected attempt gave way: {answer}");
+    let file = &answer["parts"][0];
+    assert_eq!((&file["name"], &file["sizeBytes"]), (&json!("r.csv"), &json!(8)));
+    let (message, part) = (answer["id"].as_str().unwrap(), file["id"].as_str().unwrap());
+    let path = format!("/threads/{thread}/messages/{message}/files/{part}");
+    assert_eq!(console.ask("GET", &path, &Value::Null).0, 200);
+    // Another byte on the disk, and nothing is sent.
+    let copy = agent.path().join(".mono-agent/artifacts/reply-files/live").join(part).join("file");
+    std::fs::write(copy, "a,b\n1,3\n").unwrap();
+    let (status, damaged) = console.ask("GET", &path, &Value::Null);
+    assert_eq!((status, &damaged["error"]["code"]), (410, &json!("artifact_integrity_failed")));
+    // The proposal counts for this process: confirmed, it is restarted, and then it is old.
+    let proposal = answer["parts"][2]["id"].as_str().unwrap().to_owned();
+    let restart = format!("/threads/{thread}/messages/{message}/restart");
+    assert_eq!(console.ask("POST", &restart, &json!({"partId": proposal})).0, 202);
+    eventually(Duration::from_secs(30), || {
+        let (status, told) = console.ask("POST", &restart, &json!({"partId": proposal}));
+        status == 409 && told["error"]["code"] == "proposal_inert"
+            && console.ask("GET", "/agents", &Value::Null).1["agents"][0]["generation"] == 2
+    });
+}
+
+// ENG-8, TOO-9
+#[test]
+fn a_running_turn_reads_a_follow_up_and_always_is_kept_listed_and_taken_back() {
+    let push = || json!({"name": "Bash", "arguments": {"command": "echo pushed"}});
+    let agent = Agent::scripted(
+        &[
+            json!({"toolCalls": [push()]}),
+            json!({"text": "I read it."}),
+            json!({"toolCalls": [push()]}),
+            json!({"text": "Again."}),
+        ],
+        json!({"tools": {"approvals": {"rules": [{"tool": "Bash", "decision": "ask"}]}}}),
+    );
+    let _host = host(&agent);
+    let console = console(&agent);
+    let id = console.ask("GET", "/bootstrap", &Value::Null).1["agents"][0]["id"].as_str().unwrap().to_owned();
+    let thread = console.ask("POST", "/threads", &json!({"agentId": id})).1["id"].as_str().unwrap().to_owned();
+    let send = |n: u8, text: &str| {
+        let body = json!({"id": format!("00000000-0000-4000-8000-0000000000{n:02}"), "text": text});
+        console.ask("POST", &format!("/threads/{thread}/submissions"), &body).1
+    };
+    send(1, "push");
+    let seen = console.conversation(&thread, |it| it["asks"][0]["state"] == "open");
+    assert_eq!(send(2, "and be quick")["followUp"]["state"], "pending");
+    let ask = &seen["asks"][0];
+    assert_eq!(ask["always"], r#"{"tool":"Bash","command":"echo pushed","decision":"allow"}"#);
+    let path = format!("/threads/{thread}/asks/{}/answer", ask["id"].as_str().unwrap());
+    assert_eq!(console.ask("POST", &path, &json!({"decision": "always"})).0, 200);
+    let seen = console.conversation(&thread, |it| it["messages"][1]["status"] == "succeeded");
+    let said = seen["messages"].as_array().unwrap().iter().find(|it| it["steered"] == true);
+    assert_eq!(said.unwrap()["text"], "and be quick");
+    assert_eq!(seen["messages"][1]["activity"][0]["allowed"]["how"], "always");
+    // Not asked again.
+    send(3, "again");
+    let done = |it: &Value| it["messages"].as_array().is_some_and(|all| all.last().unwrap()["text"] == "Again.");
+    let seen = console.conversation(&thread, done);
+    assert_eq!(seen["asks"], json!([]));
+    let (_, rules) = console.ask("GET", &format!("/agents/{id}/approvals"), &Value::Null);
+    let rule = rules["rules"][0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(agent.run(&["approvals", "--json"]).ends(0).json()["rules"][0]["addedBy"], "web");
+    agent.run(&["approvals", "revoke", &rule]).ends(0);
+    agent.run(&["approvals", "revoke", &rule]).ends(2);
+    let (_, rules) = console.ask("GET", &format!("/agents/{id}/approvals"), &Value::Null);
+    assert_eq!(rules["rules"], json!([]));
+}
