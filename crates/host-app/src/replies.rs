@@ -243,7 +243,7 @@ impl ReplySource {
         let asked = if questions && here {
             Offer::ready(AskUser::new(Arc::clone(&self.ask), office.pending.clone(), office.wait))
         } else {
-            Offer::withheld("AskUser", WithheldBy::Channel, "nobody who could answer is at the other end of this turn")
+            Offer::withheld("AskUser", WithheldBy::Channel, "only where a person can answer: in the web console, or at a terminal (chat)")
         };
         vec![published, suggested, proposed, titled, asked]
     }

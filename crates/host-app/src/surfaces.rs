@@ -79,7 +79,8 @@ impl TurnSurfaces {
         let shows = match &self.reply {
             Some(_) => self.ask.shows(),
             None if facts.channel.as_str() == "web" => Shows::web(),
-            None => Shows { questions: facts.channel.as_str() == "terminal", ..Shows::default() },
+            // Whether a person sits at a terminal is known when a turn comes from it.
+            None => Shows::default(),
         };
         let reply = self.reply.clone().unwrap_or_else(|| {
             let conversation = facts.conversation.without_bucket().to_owned();

@@ -11,7 +11,7 @@ use crate::uploads::UploadFiles;
 use host_ports::CancellationToken;
 use host_ports::clock::Clock;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
@@ -77,6 +77,8 @@ pub struct Console {
     /// Taken by whoever decides between a new turn and a follow-up.
     pub(crate) submitting: tokio::sync::Mutex<()>,
     pub(crate) uploading: Semaphore,
+    /// Restart proposals that were confirmed; those of an earlier process are old anyway.
+    pub(crate) confirmed: Mutex<BTreeSet<String>>,
 }
 
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -117,6 +119,7 @@ impl Console {
             rows: Mutex::default(),
             submitting: tokio::sync::Mutex::default(),
             uploading: Semaphore::new(UPLOADS_AT_ONCE),
+            confirmed: Mutex::default(),
         };
         console.mark_interrupted()?;
         Ok(Arc::new(console))

@@ -35,6 +35,7 @@ impl Console {
         let agents = locked(&self.agents);
         let Some(card) = agents.get(agent) else { return json!({"state": "offline"}) };
         let state = match () {
+            () if part["id"].as_str().is_some_and(|id| locked(&self.confirmed).contains(id)) => "used",
             () if !card.online => "offline",
             () if card.value["can"]["restart"] != true => "unsupported",
             () if card.value["generation"] != part["generation"] => "old",
@@ -50,7 +51,14 @@ impl Console {
             let message = "This proposal was for an earlier process of the agent. Nothing was restarted.";
             return Err(Refused::conflict("proposal_inert", message));
         }
-        self.hosts.ask(&thread.agent_id, HostQuestion::Restart).await?;
+        // Confirmed once, whoever is quicker.
+        if !locked(&self.confirmed).insert(id.to_owned()) {
+            return Err(Refused::conflict("proposal_inert", "This restart was confirmed already."));
+        }
+        if let Err(fault) = self.hosts.ask(&thread.agent_id, HostQuestion::Restart).await {
+            locked(&self.confirmed).remove(id);
+            return Err(fault.into());
+        }
         accepted()
     }
 

@@ -59,10 +59,10 @@ impl AskUser {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AskUserInput {
-    /// What stands above the questions.
+    /// What stands above.
     #[serde(default)]
     pub message: Option<String>,
-    /// 1 to 5 questions; the person sees them as one form.
+    /// 1 to 5.
     pub questions: Vec<QuestionInput>,
 }
 
@@ -70,13 +70,13 @@ pub struct AskUserInput {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct QuestionInput {
-    /// A word for it, at most 12 characters.
+    /// A word, at most 12 characters.
     pub header: String,
     /// The question.
     pub question: String,
-    /// 2 or 3 answers to choose from; the person can always write another one.
+    /// 2 or 3 answers; another one can always be written.
     pub options: Vec<OptionInput>,
-    /// Whether several may be chosen.
+    /// Whether several fit.
     #[serde(default)]
     pub multi_select: bool,
 }
@@ -94,8 +94,7 @@ pub struct OptionInput {
 impl Tool for AskUser {
     const DECL: Decl = Decl {
         name: "AskUser",
-        about: "Asks the person 1 to 5 questions and waits for the answers. Ask before work whose scope, destination or effect \
-                that can't be undone hangs on a choice that you don't know; don't ask what you can find out.",
+        about: "Asks the person and waits. Ask before work that hangs on a choice you don't know and can't find out.",
         effects: &[Effect::Asks],
         belongs: Belongs::Lists,
         codes: &["invalid_questions", "already_pending", "declined", "timed_out", "nobody_to_ask"],

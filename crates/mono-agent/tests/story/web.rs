@@ -223,10 +223,10 @@ fn a_reply_carries_files_suggestions_a_proposal_and_a_title() {
     let proposal = answer["parts"][2]["id"].as_str().unwrap().to_owned();
     let restart = format!("/threads/{thread}/messages/{message}/restart");
     assert_eq!(console.ask("POST", &restart, &json!({"partId": proposal})).0, 202);
-    eventually(Duration::from_secs(30), || {
-        let (status, told) = console.ask("POST", &restart, &json!({"partId": proposal}));
-        status == 409 && told["error"]["code"] == "proposal_inert"
-            && console.ask("GET", "/agents", &Value::Null).1["agents"][0]["generation"] == 2
+    let (status, told) = console.ask("POST", &restart, &json!({"partId": proposal}));
+    assert_eq!((status, &told["error"]["code"]), (409, &json!("proposal_inert")), "it is confirmed once");
+    eventually(Duration::from_secs(60), || {
+        console.ask("GET", "/agents", &Value::Null).1["agents"][0]["generation"] == 2
     });
 }
 
