@@ -38,8 +38,8 @@ use host_ports::model::ToolSpec;
 use host_ports::operator::OperatorDesk;
 use host_ports::sessions::SessionError;
 use host_run::{
-    Completed, Engine, EventSink, ImageInput, RunInput, RunOutcome, SessionHub, Steering, SurfaceError, Surfaces as _,
-    TurnContext,
+    Completed, Engine, EventSink, ImageInput, RunInput, RunOutcome, SessionHub, Steering, SurfaceError,
+    Surfaces as _, TurnContext,
 };
 use host_sandbox::Sandbox;
 use host_store::{EventLog, Incarnation, PromptVault};
@@ -295,8 +295,14 @@ impl Agent {
         let context = TurnContext { background: background.into_iter().collect(), ..self.context(&turn) };
         let completed: Arc<dyn Completed> = Arc::clone(&inner.memory) as _;
         let sealing = Arc::clone(&surfaces) as _;
-        let input =
-            RunInput { context, cancel, events, completed: Some(completed), steering, ..RunInput::new(turn, sealing) };
+        let input = RunInput {
+            context,
+            cancel,
+            events,
+            completed: Some(completed),
+            steering,
+            ..RunInput::new(turn, sealing)
+        };
         let mut outcome = engine.run(input).await;
         inner.memory.ended(&outcome.run);
         surfaces.end().await;

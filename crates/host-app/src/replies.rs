@@ -129,7 +129,8 @@ impl ReplyDesk for TurnReply {
         Box::pin(async move {
             let name = ReplyFiles::shown_name(&wish.name);
             let Some(files) = self.office.files.clone() else {
-                let message = "this agent can't keep files of replies; put the content into your answer".to_owned();
+                let message =
+                    "this agent can't keep files of replies; put the content into your answer".to_owned();
                 return Err(NotPublished { code: PartCode::ArtifactPublishFailed, message });
             };
             let file = match self.copied(&files, wish).await {
@@ -159,7 +160,8 @@ impl ReplyDesk for TurnReply {
                 Admission::Full => {
                     files.remove(&file.id);
                     self.ledger().full(fresh_id(), &file.name);
-                    let message = "this turn has 20 files already, as many as it may; nothing was replaced".to_owned();
+                    let message =
+                        "this turn has 20 files already, as many as it may; nothing was replaced".to_owned();
                     Err(NotPublished { code: PartCode::ReplyPartTooLarge, message })
                 }
                 Admission::Free => {
@@ -243,7 +245,11 @@ impl ReplySource {
         let asked = if questions && here {
             Offer::ready(AskUser::new(Arc::clone(&self.ask), office.pending.clone(), office.wait))
         } else {
-            Offer::withheld("AskUser", WithheldBy::Channel, "only where a person can answer: in the web console, or at a terminal (chat)")
+            Offer::withheld(
+                "AskUser",
+                WithheldBy::Channel,
+                "only where a person can answer: in the web console, or at a terminal (chat)",
+            )
         };
         vec![published, suggested, proposed, titled, asked]
     }

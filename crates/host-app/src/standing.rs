@@ -261,7 +261,9 @@ mod tests {
         let rules = Arc::new(StandingRules::open(folder.path()).unwrap());
         let person = Arc::new(Person(ApprovalAnswer::ApprovedAlways, AtomicUsize::new(0)));
         let ask = StandingAsk { rules: Arc::clone(&rules), person };
-        for arguments in [json!({"command": "curl -H [redacted]"}), json!({"command": "x".repeat(5_000)}), json!({})] {
+        for arguments in
+            [json!({"command": "curl -H [redacted]"}), json!({"command": "x".repeat(5_000)}), json!({})]
+        {
             assert_eq!(ask.approve(request("Bash", arguments)).await, ApprovalAnswer::Approved);
         }
         assert!(rules.list().is_empty());

@@ -67,9 +67,7 @@ impl TurnSurfaces {
     /// The person, who is not asked again about what they allowed from now on.
     fn asking(&self) -> Arc<dyn Ask> {
         match &self.agent.standing {
-            Some(rules) => {
-                Arc::new(StandingAsk { rules: Arc::clone(rules), person: Arc::clone(&self.ask) })
-            }
+            Some(rules) => Arc::new(StandingAsk { rules: Arc::clone(rules), person: Arc::clone(&self.ask) }),
             None => Arc::clone(&self.ask),
         }
     }

@@ -47,7 +47,14 @@ impl LiveAnswer {
     }
 
     pub(crate) fn new(answer: Answer) -> Self {
-        LiveAnswer { answer, parted: false, rows: 0, generation: 0, asked: BTreeSet::new(), phase: "thinking" }
+        LiveAnswer {
+            answer,
+            parted: false,
+            rows: 0,
+            generation: 0,
+            asked: BTreeSet::new(),
+            phase: "thinking",
+        }
     }
 
     /// What a list shows of it.
@@ -113,7 +120,9 @@ impl LiveAnswer {
             RunEvent::Lagged { missed } => {
                 self.note("unknown", format!("{missed} events came too fast and are missing here."))
             }
-            RunEvent::Title { .. } | RunEvent::FollowUpsRead { .. } | RunEvent::RunSettled { .. } => Vec::new(),
+            RunEvent::Title { .. } | RunEvent::FollowUpsRead { .. } | RunEvent::RunSettled { .. } => {
+                Vec::new()
+            }
         }
     }
 

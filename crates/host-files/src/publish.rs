@@ -46,7 +46,9 @@ pub enum PublishError {
     #[error("only a regular file can be published")]
     NotAFile,
     /// It has another name elsewhere.
-    #[error("the file has a second hard link, so it may be something else than it seems; copy it and publish the copy")]
+    #[error(
+        "the file has a second hard link, so it may be something else than it seems; copy it and publish the copy"
+    )]
     HardLinked,
     /// It is over the bound.
     #[error("the file is over {0} bytes")]
@@ -227,7 +229,8 @@ impl ReplyFiles {
         let (size_bytes, sum, head) = copied(&mut source, &mut copy, self.bounds.file_bytes_max)?;
         copy.sync_all().map_err(|error| disk(&error))?;
         let after = source.metadata().map_err(|_| PublishError::Failed)?;
-        let state = |it: &std::fs::Metadata| (it.len(), it.mtime(), it.mtime_nsec(), it.ctime(), it.ctime_nsec());
+        let state =
+            |it: &std::fs::Metadata| (it.len(), it.mtime(), it.mtime_nsec(), it.ctime(), it.ctime_nsec());
         if state(before) != state(&after) || after.len() != size_bytes || after.nlink() != 1 {
             return Err(PublishError::Changed);
         }
@@ -271,7 +274,13 @@ impl ReplyFiles {
     ///
     /// # Errors
     /// See [`FetchError`].
-    pub fn fetch(&self, id: &str, conversation: &str, sha256: &str, now_ms: i64) -> Result<Vec<u8>, FetchError> {
+    pub fn fetch(
+        &self,
+        id: &str,
+        conversation: &str,
+        sha256: &str,
+        now_ms: i64,
+    ) -> Result<Vec<u8>, FetchError> {
         Self::fetch_below(&self.live, id, conversation, sha256, now_ms)
     }
 
@@ -309,7 +318,8 @@ impl ReplyFiles {
         if file.expires_ms <= now_ms {
             return Err(FetchError::Expired);
         }
-        let bytes = read_bounded(&folder.join(COPY), REPLY_FILE_BYTES_MAX).map_err(|_| FetchError::Damaged)?;
+        let bytes =
+            read_bounded(&folder.join(COPY), REPLY_FILE_BYTES_MAX).map_err(|_| FetchError::Damaged)?;
         let sum = host_vocab::text::hex(&Sha256::digest(&bytes));
         let same = bytes.len() as u64 == file.size_bytes && sum == file.sha256 && sum == sha256;
         if same { Ok(bytes) } else { Err(FetchError::Damaged) }
@@ -369,7 +379,8 @@ fn step_by_step(root: OwnedFd, below: &Path, flags: OFlags) -> Result<OwnedFd, P
     let mut parts = below.components().peekable();
     while let Some(part) = parts.next() {
         let last = parts.peek().is_none();
-        let how = if last { flags } else { OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC };
+        let how =
+            if last { flags } else { OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC };
         at = rustix::fs::openat(&at, part.as_os_str(), how, Mode::empty()).map_err(of_errno)?;
     }
     Ok(at)
@@ -431,7 +442,9 @@ fn believed(claimed: &str, head: &[u8]) -> String {
     }
     let claimed = claimed.trim().to_ascii_lowercase();
     let part = |it: &str| {
-        !it.is_empty() && it.len() <= 100 && it.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b))
+        !it.is_empty()
+            && it.len() <= 100
+            && it.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b))
     };
     let plain = claimed.split_once('/').is_some_and(|(kind, sub)| part(kind) && part(sub));
     let kind = claimed.split('/').next().unwrap_or_default();

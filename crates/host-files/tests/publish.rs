@@ -1,6 +1,10 @@
 //! Files of replies: what is refused, what is kept, what is given back.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests prepare files; what can't be set up fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests prepare files; what can't be set up fails the test"
+)]
 
 use host_files::publish::{FetchError, Publication, PublishError, ReplyFile, ReplyFileBounds, ReplyFiles};
 use std::io::Write as _;
@@ -40,10 +44,22 @@ impl Place {
         path
     }
 
-    fn publish(&self, path: impl AsRef<Path>, name: &str, media_type: &str) -> Result<ReplyFile, PublishError> {
+    fn publish(
+        &self,
+        path: impl AsRef<Path>,
+        name: &str,
+        media_type: &str,
+    ) -> Result<ReplyFile, PublishError> {
         let roots = [self.workspace.clone()];
         let path = path.as_ref();
-        self.files.publish(Publication { path, roots: &roots, name, media_type, conversation: "web:t", now_ms: 1_000 })
+        self.files.publish(Publication {
+            path,
+            roots: &roots,
+            name,
+            media_type,
+            conversation: "web:t",
+            now_ms: 1_000,
+        })
     }
 
     fn staged(&self) -> usize {

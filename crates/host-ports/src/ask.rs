@@ -116,7 +116,6 @@ pub trait Ask: Send + Sync {
         Box::pin(async { QuestionsAnswer::NobodyToAsk })
     }
 
-
     /// Asks, and waits for at most the asker's own time-out. Dropping the future withdraws the question.
     fn approve(&self, request: ApprovalRequest) -> BoxFuture<'_, ApprovalAnswer>;
 }

@@ -38,6 +38,6 @@ pub use retry::{Attempted, Blocked, Next, Route, backoff};
 pub use sessions::{
     Busy, RESEED_BYTES_MAX, Rollover, SessionConfig, SessionHub, SessionMode, account, bucketed, reseed,
 };
-pub use steering::{Said, Steer, Steering, steering};
 pub use silence::{NOTHING_TO_REPORT, is_silent};
+pub use steering::{Said, Steer, Steering, steering};
 pub use tokens::{estimate_messages, estimate_text};

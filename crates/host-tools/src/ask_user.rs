@@ -124,14 +124,16 @@ impl Tool for AskUser {
             QuestionsAnswer::TimedOut(replies) if replies.iter().any(Option::is_some) => {
                 Ok(told(&questions, &replies))
             }
-            QuestionsAnswer::TimedOut(_) => {
-                Err(ToolError::new("timed_out", "nobody answered in time; go on without, or ask in your reply"))
-            }
+            QuestionsAnswer::TimedOut(_) => Err(ToolError::new(
+                "timed_out",
+                "nobody answered in time; go on without, or ask in your reply",
+            )),
             QuestionsAnswer::Declined => {
                 Err(ToolError::new("declined", "the person does not want to answer; go on without"))
             }
             QuestionsAnswer::NobodyToAsk => {
-                let message = "nobody can be asked here; put the question into your reply, with numbered options";
+                let message =
+                    "nobody can be asked here; put the question into your reply, with numbered options";
                 Err(ToolError::new("nobody_to_ask", message))
             }
         }
@@ -166,7 +168,10 @@ fn read(input: &AskUserInput) -> Result<Vec<Question>, String> {
             if options.iter().any(|it| it.label == label) {
                 return Err(format!("{at}.label: it stands there twice"));
             }
-            options.push(Choice { label, description: text(format!("{at}.description"), &option.description, 500)? });
+            options.push(Choice {
+                label,
+                description: text(format!("{at}.description"), &option.description, 500)?,
+            });
         }
         questions.push(Question {
             header: text(format!("{at}.header"), &it.header, HEADER_CHARS_MAX)?,

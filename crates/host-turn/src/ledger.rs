@@ -37,13 +37,17 @@ impl PartLedger {
     }
 
     fn names(&self, wanted: &str) -> bool {
-        self.slots.iter().any(|slot| matches!(slot, Slot::Stands(Part::Attachment { name, .. }) if name == wanted))
+        self.slots
+            .iter()
+            .any(|slot| matches!(slot, Slot::Stands(Part::Attachment { name, .. }) if name == wanted))
     }
 
     /// Whether a file of this name and these bytes may be published.
     pub fn admit(&self, name: &str, sum: Option<&str>) -> Admission {
         let same = self.slots.iter().find_map(|slot| match slot {
-            Slot::Stands(part @ Part::Attachment { sha256, .. }) if Some(sha256.as_str()) == sum => Some(part),
+            Slot::Stands(part @ Part::Attachment { sha256, .. }) if Some(sha256.as_str()) == sum => {
+                Some(part)
+            }
             _ => None,
         });
         if let Some(part) = same {
@@ -66,7 +70,8 @@ impl PartLedger {
             return;
         }
         let part = failure(id, &name, code);
-        let old = self.slots.iter().position(|it| matches!(it, Slot::Rejected { name: old, .. } if *old == name));
+        let old =
+            self.slots.iter().position(|it| matches!(it, Slot::Rejected { name: old, .. } if *old == name));
         match old {
             Some(at) => self.slots[at] = Slot::Rejected { name, part },
             None if self.claims() < PARTS_MAX => self.slots.push(Slot::Rejected { name, part }),
@@ -161,7 +166,9 @@ mod tests {
         assert_eq!(ledger.admit("new", Some("other")), Admission::Full);
         ledger.full("f".into(), "new");
         ledger.full("g".into(), "newer");
-        assert!(matches!(ledger.admit("again", Some("s3")), Admission::Reused(part) if part == file("3", "s3")));
+        assert!(
+            matches!(ledger.admit("again", Some("s3")), Admission::Reused(part) if part == file("3", "s3"))
+        );
         assert_eq!(kinds(&ledger).iter().filter(|it| **it == PartKind::Attachment).count(), PARTS_MAX);
         assert_eq!(kinds(&ledger).iter().filter(|it| **it == PartKind::Failure).count(), 1);
     }

@@ -104,8 +104,11 @@ mod tests {
                 "message": "Attachment reply parts are unsupported on this destination."})
         );
         let malformed = &records[1..];
-        assert!(malformed.iter().all(|it| it.part_type == PartKind::Unknown
-            && it.code == PartCode::UnsupportedDestination));
+        assert!(
+            malformed
+                .iter()
+                .all(|it| it.part_type == PartKind::Unknown && it.code == PartCode::UnsupportedDestination)
+        );
         assert_eq!(records.len(), 7);
         for none in [json!([]), json!(null), json!({"0": 1}), json!("[]")] {
             assert_eq!(sanitise(&none), None);

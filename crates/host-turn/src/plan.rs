@@ -218,7 +218,8 @@ mod tests {
         let (held, tail) = rest.split_once("<!-- /matrix -->").unwrap();
         #[allow(clippy::disallowed_methods, reason = "the test writes and compares a generated page")]
         if std::env::var("UPDATE_DOCS").is_ok() {
-            std::fs::write(page, format!("{head}<!-- matrix -->\n{}<!-- /matrix -->{tail}", matrix())).unwrap();
+            std::fs::write(page, format!("{head}<!-- matrix -->\n{}<!-- /matrix -->{tail}", matrix()))
+                .unwrap();
             return;
         }
         assert_eq!(held, matrix(), "UPDATE_DOCS=1 cargo test -p host-turn writes it anew");

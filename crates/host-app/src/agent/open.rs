@@ -266,7 +266,11 @@ fn roots(error: &host_files::FilesError) -> Diagnostic {
 }
 
 fn unusable(error: &StandingError) -> Diagnostic {
-    Diagnostic::new(host_vocab::Kind::Environment, host_vocab::Code::new("approvals_unusable"), error.to_string())
+    Diagnostic::new(
+        host_vocab::Kind::Environment,
+        host_vocab::Code::new("approvals_unusable"),
+        error.to_string(),
+    )
 }
 
 fn unwritable(error: &host_files::state::StateError) -> Diagnostic {

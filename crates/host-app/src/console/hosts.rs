@@ -1,16 +1,16 @@
 //! The agents as the console reaches them: over their sockets, with the operator protocol.
 
 use super::link;
+use crate::clock::SystemClock;
 use crate::operator::protocol::{Request, UNKNOWN_CHANNEL};
 use crate::operator::{Client, ClientError, View};
 use futures_util::future::join_all;
 use host_console::{AgentHosts, FoundAgent, HostFault, HostQuestion, TurnLink, TurnOrder};
-use crate::clock::SystemClock;
 use host_files::attachment;
 use host_files::publish::{FetchError, ReplyFiles};
-use host_ports::clock::Clock as _;
 use host_http::{ConnectError, HostEntry, HostRegistry, SocketAddress};
 use host_ports::BoxFuture;
+use host_ports::clock::Clock as _;
 use host_surface::Explanation;
 use host_turn::{Attachment, Channel, Trigger, Turn};
 use host_vocab::{ConversationId, RunId};

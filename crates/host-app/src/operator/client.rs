@@ -156,7 +156,8 @@ async fn answer(question: Frame, people: &People) -> Option<Answer> {
     match question {
         Frame::Questions { id, message, questions, wait_ms } => {
             let none = Some(Answer::Answers { id, answers: None });
-            let (Ok(conversation), count) = (ConversationId::parse("terminal:joined"), questions.len()) else {
+            let (Ok(conversation), count) = (ConversationId::parse("terminal:joined"), questions.len())
+            else {
                 return none;
             };
             let asked = Questionnaire {
@@ -169,7 +170,8 @@ async fn answer(question: Frame, people: &People) -> Option<Answer> {
             };
             match people.ask.questions(asked).await {
                 QuestionsAnswer::Answered(replies) | QuestionsAnswer::TimedOut(replies) => {
-                    let replies: Vec<Reply> = replies.into_iter().map(Option::unwrap_or_default).take(count).collect();
+                    let replies: Vec<Reply> =
+                        replies.into_iter().map(Option::unwrap_or_default).take(count).collect();
                     Some(Answer::Answers { id, answers: serde_json::to_value(replies).ok() })
                 }
                 QuestionsAnswer::Declined | QuestionsAnswer::NobodyToAsk => none,
@@ -183,8 +185,15 @@ async fn answer(question: Frame, people: &People) -> Option<Answer> {
                 return Some(denied);
             };
             let Ok(conversation) = ConversationId::parse("terminal:joined") else { return Some(denied) };
-            let request =
-                ApprovalRequest { conversation, run, call, tool, arguments: Untrusted::new(arguments), rule, always };
+            let request = ApprovalRequest {
+                conversation,
+                run,
+                call,
+                tool,
+                arguments: Untrusted::new(arguments),
+                rule,
+                always,
+            };
             Some(Answer::Approval { id, approval: people.ask.approve(request).await.into() })
         }
         Frame::Elicit { id, server, message, form, visit, run, call, .. } => {

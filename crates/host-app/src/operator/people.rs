@@ -45,7 +45,15 @@ impl Person {
         can_operate: bool,
         timeout: Duration,
     ) -> Self {
-        Person { frames, waiting: Mutex::default(), can_approve, can_operate, can_elicit: false, shows: Shows::default(), timeout }
+        Person {
+            frames,
+            waiting: Mutex::default(),
+            can_approve,
+            can_operate,
+            can_elicit: false,
+            shows: Shows::default(),
+            timeout,
+        }
     }
 
     /// The same, who can or can't be asked what servers want to know.

@@ -164,7 +164,8 @@ impl Connection {
             }
             Request::Call { channel, tool, arguments, can_approve, can_elicit } => {
                 let agent = Arc::clone(&self.agent);
-                let abilities = Abilities { can_approve, can_operate: false, can_elicit, shows: Shows::default() };
+                let abilities =
+                    Abilities { can_approve, can_operate: false, can_elicit, shows: Shows::default() };
                 self.with_person(frames, abilities, move |people, _events, cancel, _said| async move {
                     match agent.call(&channel, &tool, Arguments::Raw(arguments), people, cancel).await {
                         Ok(settled) => settled.to_json(),
@@ -206,7 +207,9 @@ impl Connection {
         let (outgoing, mut queued) = mpsc::channel::<Frame>(64);
         let Abilities { can_approve, can_operate, can_elicit, shows } = abilities;
         let timeout = self.agent.approval_timeout();
-        let person = Person::new(outgoing.clone(), can_approve, can_operate, timeout).eliciting(can_elicit).showing(shows);
+        let person = Person::new(outgoing.clone(), can_approve, can_operate, timeout)
+            .eliciting(can_elicit)
+            .showing(shows);
         let person = Arc::new(person);
         let cancel = self.turns.child_token();
         let (events, mut stream) = host_run::channel(4096);

@@ -9,9 +9,14 @@ pub(super) async fn ask(lines: &Lines, asked: &Questionnaire) -> QuestionsAnswer
     let mut replies: Vec<Option<Reply>> = Vec::new();
     let asking = async {
         if let Some(message) = &asked.message {
-            eprintln!("\nThe agent asks:\n  {}", text::printable(message.for_renderer()).replace('\n', "\n  "));
+            eprintln!(
+                "\nThe agent asks:\n  {}",
+                text::printable(message.for_renderer()).replace('\n', "\n  ")
+            );
         }
-        eprintln!("(a number, several with commas where that is said, or your own words; nothing = no answer; /no = none of them)");
+        eprintln!(
+            "(a number, several with commas where that is said, or your own words; nothing = no answer; /no = none of them)"
+        );
         for question in &asked.questions {
             eprint!("{}", shown(question));
             match lines.read("> ").await {
@@ -62,7 +67,9 @@ fn understood(question: &Question, line: &str) -> Option<Reply> {
     };
     let chosen: Option<Vec<String>> = line.split(',').map(label).collect();
     match chosen {
-        Some(selected) if question.multi_select || selected.len() == 1 => Some(Reply { selected, other: None }),
+        Some(selected) if question.multi_select || selected.len() == 1 => {
+            Some(Reply { selected, other: None })
+        }
         _ => Some(Reply { selected: Vec::new(), other: Some(line.to_owned()) }),
     }
 }

@@ -1,10 +1,9 @@
 //! Carrying commands out: one thing is underway at a time, a stream, a wait, or some calls.
 
-use crate::steering::Said;
-use tokio::sync::mpsc;
 use crate::driver::EngineParts;
 use crate::event::{EventSink, RunEvent};
 use crate::machine::{CallOrder, Command, Finished, Input, Machine, ModelOrder, SettledCall};
+use crate::steering::Said;
 use futures_util::StreamExt as _;
 use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::stream::{BoxStream, FuturesUnordered};
@@ -19,6 +18,7 @@ use host_vocab::text::{one_line, prefix, word_end};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::mpsc;
 
 /// The most of a result that listeners are shown, in bytes.
 const PREVIEW_BYTES_MAX: usize = 4_000;

@@ -7,7 +7,10 @@ const PRESENTATION: [&str; 3] = ["PublishReplyFile", "SuggestReplies", "ProposeR
 
 /// Whether a call only presents the reply, be it named as our server's.
 fn presents(name: &str) -> bool {
-    let bare = name.strip_prefix("mcp__mono-agent-").and_then(|rest| rest.split_once("__")).map_or(name, |(_, it)| it);
+    let bare = name
+        .strip_prefix("mcp__mono-agent-")
+        .and_then(|rest| rest.split_once("__"))
+        .map_or(name, |(_, it)| it);
     PRESENTATION.contains(&bare)
 }
 
@@ -39,7 +42,8 @@ mod tests {
     // REP-6
     #[test]
     fn presentation_tools_under_both_names() {
-        for name in ["PublishReplyFile", "SuggestReplies", "mcp__mono-agent-propose-restart__ProposeRestart"] {
+        for name in ["PublishReplyFile", "SuggestReplies", "mcp__mono-agent-propose-restart__ProposeRestart"]
+        {
             assert!(presents(name), "{name}");
         }
         for name in ["Read", "SetConversationTitle", "mcp__shop__PublishReplyFile", "AskUser"] {

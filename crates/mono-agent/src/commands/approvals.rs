@@ -47,7 +47,12 @@ fn line(rule: &StandingRule) -> String {
 /// A running host holds its rules itself, so it is told.
 async fn revoke(place: &Place, id: &str) -> Result<ExitCode, Failure> {
     let look = View::RevokeApproval { id: id.to_owned() };
-    let none = || Failure::usage(format!("there is no approval {:?}; `mono-agent approvals` lists them", one_line(id, 60)));
+    let none = || {
+        Failure::usage(format!(
+            "there is no approval {:?}; `mono-agent approvals` lists them",
+            one_line(id, 60)
+        ))
+    };
     match client(&state_here(place)?).ask(Request::View { look }).await {
         Ok(_) => {}
         Err(ClientError::Refused { code, .. }) if code == "not_found" => return Err(none()),

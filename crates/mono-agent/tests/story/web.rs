@@ -196,7 +196,8 @@ fn a_reply_carries_files_suggestions_a_proposal_and_a_title() {
     let _host = host(&agent);
     let console = console(&agent);
     let id = console.ask("GET", "/bootstrap", &Value::Null).1["agents"][0]["id"].as_str().unwrap().to_owned();
-    let thread = console.ask("POST", "/threads", &json!({"agentId": id})).1["id"].as_str().unwrap().to_owned();
+    let thread =
+        console.ask("POST", "/threads", &json!({"agentId": id})).1["id"].as_str().unwrap().to_owned();
     let body = json!({"id": "00000000-0000-4000-8000-000000000001", "text": "the report"});
     console.ask("POST", &format!("/threads/{thread}/submissions"), &body);
     let seen = console.conversation(&thread, |it| it["asks"][0]["kind"] == "askUser");
@@ -207,8 +208,13 @@ fn a_reply_carries_files_suggestions_a_proposal_and_a_title() {
     let answer = &seen["messages"][1];
     assert_eq!(answer["text"], "Here it is.\n\nAnything else?");
     assert_eq!(seen["thread"]["title"], "The report");
-    let kinds: Vec<&str> = answer["parts"].as_array().unwrap().iter().map(|it| it["type"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["attachment", "reply_options", "restart_proposal"], "the rejected attempt gave way: {answer}");
+    let kinds: Vec<&str> =
+        answer["parts"].as_array().unwrap().iter().map(|it| it["type"].as_str().unwrap()).collect();
+    assert_eq!(
+        kinds,
+        ["attachment", "reply_options", "restart_proposal"],
+        "the rejected attempt gave way: {answer}"
+    );
     let file = &answer["parts"][0];
     assert_eq!((&file["name"], &file["sizeBytes"]), (&json!("r.csv"), &json!(8)));
     let (message, part) = (answer["id"].as_str().unwrap(), file["id"].as_str().unwrap());
@@ -246,7 +252,8 @@ fn a_running_turn_reads_a_follow_up_and_always_is_kept_listed_and_taken_back() {
     let _host = host(&agent);
     let console = console(&agent);
     let id = console.ask("GET", "/bootstrap", &Value::Null).1["agents"][0]["id"].as_str().unwrap().to_owned();
-    let thread = console.ask("POST", "/threads", &json!({"agentId": id})).1["id"].as_str().unwrap().to_owned();
+    let thread =
+        console.ask("POST", "/threads", &json!({"agentId": id})).1["id"].as_str().unwrap().to_owned();
     let send = |n: u8, text: &str| {
         let body = json!({"id": format!("00000000-0000-4000-8000-0000000000{n:02}"), "text": text});
         console.ask("POST", &format!("/threads/{thread}/submissions"), &body).1
@@ -264,7 +271,8 @@ fn a_running_turn_reads_a_follow_up_and_always_is_kept_listed_and_taken_back() {
     assert_eq!(seen["messages"][1]["activity"][0]["allowed"]["how"], "always");
     // Not asked again.
     send(3, "again");
-    let done = |it: &Value| it["messages"].as_array().is_some_and(|all| all.last().unwrap()["text"] == "Again.");
+    let done =
+        |it: &Value| it["messages"].as_array().is_some_and(|all| all.last().unwrap()["text"] == "Again.");
     let seen = console.conversation(&thread, done);
     assert_eq!(seen["asks"], json!([]));
     let (_, rules) = console.ask("GET", &format!("/agents/{id}/approvals"), &Value::Null);
