@@ -243,13 +243,45 @@ impl<T: Tool> AnyTool for Erased<T> {
 
     fn call(&self, call: Admitted<Value>) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let input = call.input.clone();
+            let mut input = call.input.clone();
+            whole_numbers(&mut input);
             match serde_json::from_value::<T::Input>(input) {
                 Ok(input) => self.tool.run(call.with_input(input)).await,
-                Err(err) => Err(ToolError::new(crate::codes::INVALID_ARGUMENTS, format!("arguments: {err}"))),
+                Err(err) => {
+                    let place = huge_number(&call.input).map_or_else(String::new, |it| format!(".{it}"));
+                    Err(ToolError::new(crate::codes::INVALID_ARGUMENTS, format!("arguments{place}: {err}")))
+                }
             }
         })
     }
+}
+
+/// Up to here a float is a whole number and no other.
+const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
+
+/// Writes `5.0` as `5`: to a schema both are integers, and models write both.
+fn whole_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            if let Some(float) =
+                number.as_f64().filter(|it| !number.is_i64() && !number.is_u64() && it.fract() == 0.0)
+                && float.abs() <= WHOLE_MAX
+            {
+                #[allow(clippy::cast_possible_truncation, reason = "whole and within the bound")]
+                let whole = float as i64;
+                *number = whole.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(whole_numbers),
+        Value::Object(map) => map.values_mut().for_each(whole_numbers),
+        _ => {}
+    }
+}
+
+/// The name of the first argument that is a whole number too large to be one of ours.
+fn huge_number(value: &Value) -> Option<String> {
+    let huge = |it: &Value| it.as_f64().is_some_and(|float| float.fract() == 0.0 && float.abs() > WHOLE_MAX);
+    value.as_object()?.iter().find(|(_, it)| huge(it)).map(|(name, _)| host_vocab::text::one_line(name, 80))
 }
 
 /// Forgets a tool's input type.

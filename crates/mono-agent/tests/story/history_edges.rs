@@ -153,3 +153,17 @@ fn a_folder_in_the_place_of_the_index_takes_nothing_away() {
     let aside = agent.path().join(".mono-agent/log/search.sqlite.aside-0/mine.txt");
     assert_eq!(std::fs::read_to_string(aside).unwrap(), "mine");
 }
+
+// HIS-4, RUN-2: `5.0` is an integer to a schema; a number that is none of ours is an error with its name.
+#[test]
+fn whole_numbers_may_be_written_as_floats() {
+    let agent = Agent::scripted(&[json!({"text": "ok"})], json!({}));
+    agent.run(&["run", "hello"]).ends(0);
+    for tool in ["RunHistory", "SessionHistory"] {
+        assert_eq!(agent.call(tool, json!({"limit": 5.0}))["settled"], "done", "{tool}");
+        let refused = agent.run(&["call", tool, r#"{"limit":11.0}"#, "--json"]).ends(1).json();
+        assert!(refused.to_string().contains("limit"), "{refused}");
+    }
+    let huge = agent.run(&["call", "SessionHistory", r#"{"fromMs":1e30}"#, "--json"]).ends(1).json();
+    assert!(huge["content"].to_string().contains("fromMs"), "{huge}");
+}
