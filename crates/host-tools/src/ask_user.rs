@@ -1,7 +1,6 @@
 //! `AskUser`: the run waits for a person's answers (TOO-6, CHN-3).
 //!
-//! `{"questions": [{"header": "Format", "question": "Which format?", "options": [{"label": "CSV", "description": "One
-//! table"}, {"label": "PDF", "description": "To print"}]}]}`
+//! `{"questions": [{"header": "Format", "question": "Which one?", "options": [{"label": "CSV", "description": "One table"}, {"label": "PDF", "description": "To print"}]}]}`
 
 use host_ports::ask::{Ask, Choice, Question, Questionnaire, QuestionsAnswer, Reply};
 use host_surface::{Admitted, Belongs, Decl, Tool, ToolError, ToolOutput};

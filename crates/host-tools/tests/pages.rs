@@ -3,9 +3,10 @@
 
 use host_surface::{Belongs, Tool};
 use host_tools::{
-    AgentTool, AskCollaboratorTool, BashTool, EditTool, ExecTool, GlobTool, GrepTool, ListDirTool,
-    MemoryJournalTool, MemoryRecallTool, NodeReplTool, ReadSkill, ReadTool, RememberTool, RunHistoryTool,
-    SessionHistoryTool, WebFetchTool, WebSearchTool, WriteTool,
+    AgentTool, AskCollaboratorTool, AskUser, BashTool, EditTool, ExecTool, GlobTool, GrepTool, ListDirTool,
+    MemoryJournalTool, MemoryRecallTool, NodeReplTool, ProposeRestart, PublishReplyFile, ReadSkill, ReadTool,
+    RememberTool, RunHistoryTool, SessionHistoryTool, SetConversationTitle, SuggestReplies, WebFetchTool,
+    WebSearchTool, WriteTool,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -26,6 +27,9 @@ fn more(name: &str) -> &'static str {
         "WebFetch" | "WebSearch" => "[The web tools](web.md): which hosts, what becomes of a page.",
         "RunHistory" | "SessionHistory" => "[History](../history.md).",
         "Agent" | "AskCollaborator" => "[Helpers and collaborators](../helpers.md).",
+        "AskUser" | "ProposeRestart" | "PublishReplyFile" | "SetConversationTitle" | "SuggestReplies" => {
+            "[Replies](../replies.md): what each place does with them."
+        }
         "Remember" | "MemoryRecall" | "MemoryJournal" => "[Memory](../memory.md).",
         _ => "[Configuration](../configuration.md).",
     }
@@ -144,6 +148,7 @@ fn pages() -> Vec<Page> {
     pages! {
         AgentTool, "agent.rs";
         AskCollaboratorTool, "ask_collaborator.rs";
+        AskUser, "ask_user.rs";
         BashTool, "bash.rs";
         EditTool, "edit.rs";
         ExecTool, "exec.rs";
@@ -153,11 +158,15 @@ fn pages() -> Vec<Page> {
         MemoryJournalTool, "memory_journal.rs";
         MemoryRecallTool, "memory_recall.rs";
         NodeReplTool, "node_repl.rs";
+        ProposeRestart, "propose_restart.rs";
+        PublishReplyFile, "publish_reply_file.rs";
         ReadTool, "read.rs";
         ReadSkill, "read_skill.rs";
         RememberTool, "remember.rs";
         RunHistoryTool, "run_history.rs";
         SessionHistoryTool, "session_history.rs";
+        SetConversationTitle, "set_conversation_title.rs";
+        SuggestReplies, "suggest_replies.rs";
         WebFetchTool, "web_fetch.rs";
         WebSearchTool, "web_search.rs";
         WriteTool, "write.rs";
