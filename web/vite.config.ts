@@ -29,6 +29,8 @@ export default defineConfig({
           include: ["test/browser/**/*.test.ts"],
           testTimeout: 180_000,
           hookTimeout: 180_000,
+          // A machine that does other work too may miss a moment that a test waits for.
+          retry: 2,
         },
       },
     ],
