@@ -37,11 +37,14 @@ pub(crate) struct ChildFacts {
     pub(crate) exit: Arc<OnceLock<ChildExit>>,
     /// Fires when its output is at an end.
     pub(crate) closed: CancellationToken,
+    /// Fires when all of its stderr was read.
+    drained: CancellationToken,
 }
 
 impl ChildFacts {
-    /// How it ended, after a moment for the news to arrive.
+    /// How it ended, after a moment for the news, and for its last words, to arrive.
     pub(crate) async fn ended(&self) -> Option<ChildExit> {
+        let _ = tokio::time::timeout(EXIT_NEWS, self.drained.cancelled()).await;
         for _ in 0..25 {
             if let Some(exit) = self.exit.get() {
                 return Some(*exit);
@@ -91,6 +94,7 @@ impl StdioTransport {
             stderr: stderr.clone(),
             exit: Arc::default(),
             closed: CancellationToken::new(),
+            drained: CancellationToken::new(),
         };
         let (out, outgoing) = mpsc::channel(64);
         let (arrive, incoming) = mpsc::channel(64);
@@ -108,12 +112,13 @@ impl StdioTransport {
             tokio::time::sleep(DRAIN_GRACE).await;
             reader_end.abort();
         });
-        let tasks = [
-            tokio::spawn(write(stdin, outgoing)),
-            tokio::spawn(stderr.drain(label.to_owned(), errors)),
-            end_of_output,
-            watch,
-        ];
+        // Not ended with the transport: a child that dies at once says why here, and its pipe ends with its tree.
+        let (drained, label) = (facts.drained.clone(), label.to_owned());
+        tokio::spawn(async move {
+            stderr.drain(label, errors).await;
+            drained.cancel();
+        });
+        let tasks = [tokio::spawn(write(stdin, outgoing)), end_of_output, watch];
         let tasks = tasks.into_iter().map(AbortOnDrop).collect();
         StdioTransport { exchange, out: Some(out), incoming, stand_in, probe, child, facts, tasks }
     }
