@@ -151,6 +151,17 @@ impl Archive {
         Ok(self.log.dead_runs()?.iter().map(ToString::to_string).collect())
     }
 
+    /// The same, looked up only where one of these statuses is `running`; else empty.
+    ///
+    /// # Errors
+    /// See [`LogError`].
+    pub fn dead_among<'s>(
+        &self,
+        mut statuses: impl Iterator<Item = &'s str>,
+    ) -> Result<BTreeSet<String>, LogError> {
+        if statuses.any(|status| status == "running") { self.dead_runs() } else { Ok(BTreeSet::new()) }
+    }
+
     /// Rates, durations, cost.
     ///
     /// # Errors

@@ -30,10 +30,25 @@ const NAME_BYTES_MAX: usize = 8 * 1024;
 
 /// The codes of both tools besides those of calls.
 pub(crate) mod codes {
+    use crate::tool::codes as calls;
+
     /// No server of that name has it in this run.
     pub const UNKNOWN_SERVER: &str = "unknown_server";
     /// The arguments don't go together.
     pub const INVALID_INPUT: &str = "invalid_input";
+
+    /// All codes that either tool can end with.
+    pub const ALL: &[&str] = &[
+        UNKNOWN_SERVER,
+        INVALID_INPUT,
+        calls::SERVER_UNAVAILABLE,
+        calls::UNAUTHORIZED,
+        calls::TIMEOUT,
+        calls::CONNECTION_LOST,
+        calls::PROTOCOL_ERROR,
+        calls::RESULT_TOO_LARGE,
+        calls::INPUT_REQUIRED,
+    ];
 }
 
 /// Which servers may be shown: those whose tools the lists don't deny as a whole.

@@ -83,10 +83,8 @@ impl CronSchedule {
             every_hour: hours.count_ones() == 24,
         };
         // 2000 is a leap year and holds every day that there is.
-        let fits = (1..=366)
-            .filter_map(|n| Date::new(2000, 1, 1).ok()?.checked_add(jiff::Span::new().days(n - 1)).ok());
-        let day_exists =
-            fits.into_iter().any(|date| schedule.fits_month(date) && has(schedule.days, date.day()));
+        let there = |month, day| has(months, month) && has(days, day) && Date::new(2000, month, day).is_ok();
+        let day_exists = (1..=12).any(|month| (1..=31).any(|day| there(month, day)));
         if day_exists || schedule.either_day { Ok(schedule) } else { Err(CronError::Never) }
     }
 
@@ -108,14 +106,10 @@ impl CronSchedule {
         None
     }
 
-    fn fits_month(&self, date: Date) -> bool {
-        has(self.months, date.month())
-    }
-
     fn fits(&self, date: Date) -> bool {
         let day = has(self.days, date.day());
         let weekday = has(self.weekdays, date.weekday().to_sunday_zero_offset());
-        self.fits_month(date) && if self.either_day { day || weekday } else { day && weekday }
+        has(self.months, date.month()) && if self.either_day { day || weekday } else { day && weekday }
     }
 
     fn times(&self, date: Date, zone: &TimeZone) -> Vec<Timestamp> {

@@ -18,15 +18,11 @@ const WORD_BYTES_MAX: usize = 512;
 /// by nobody who looks for the whole. A word of more than 512 bytes is parted at a character that is no part of
 /// names and tokens, and if there is none either, where it was to be.
 pub fn word_end(text: &str, at: usize) -> usize {
-    let (before, after) = (&text[..at], &text[at..]);
-    let parts = |inside: fn(char) -> bool| {
-        before.chars().next_back().is_some_and(inside) && after.chars().next().is_some_and(inside)
-    };
     for inside in [in_word, in_token] {
-        if !parts(inside) {
+        if !parts(text, at, inside) {
             return at;
         }
-        let start = before.rfind(|c| !inside(c)).map_or(0, |it| text.ceil_char_boundary(it + 1));
+        let start = text[..at].rfind(|c| !inside(c)).map_or(0, |it| text.ceil_char_boundary(it + 1));
         if at - start <= WORD_BYTES_MAX {
             return start;
         }
@@ -36,20 +32,23 @@ pub fn word_end(text: &str, at: usize) -> usize {
 
 /// Where to begin a text at or behind `at` so that no word is parted; see [`word_end`].
 pub fn word_start(text: &str, at: usize) -> usize {
-    let (before, after) = (&text[..at], &text[at..]);
-    let parts = |inside: fn(char) -> bool| {
-        before.chars().next_back().is_some_and(inside) && after.chars().next().is_some_and(inside)
-    };
     for inside in [in_word, in_token] {
-        if !parts(inside) {
+        if !parts(text, at, inside) {
             return at;
         }
+        let after = &text[at..];
         let length = after.find(|c| !inside(c)).unwrap_or(after.len());
         if length <= WORD_BYTES_MAX {
             return at + length;
         }
     }
     at
+}
+
+/// Whether a cut has characters of one run on both sides.
+fn parts(text: &str, at: usize, inside: fn(char) -> bool) -> bool {
+    let (before, after) = text.split_at(at);
+    before.chars().next_back().is_some_and(inside) && after.chars().next().is_some_and(inside)
 }
 
 fn in_word(c: char) -> bool {

@@ -239,11 +239,11 @@ fn look(inner: &crate::agent::Inner, home: &Home, view: View) -> Result<Value, N
 
 /// Says of each run whether it has no end and its process is gone.
 fn mark_stale(home: &Home, runs: &mut Value) {
-    let one = |run: &Value| run["status"] == "running";
-    let any = runs.as_array().map_or_else(|| one(runs), |all| all.iter().any(one));
-    let dead = if any { home.archive.dead_runs().unwrap_or_default() } else { Default::default() };
+    let all = runs.as_array().map_or(std::slice::from_ref(&*runs), Vec::as_slice);
+    let statuses = all.iter().filter_map(|run| run["status"].as_str());
+    let dead = home.archive.dead_among(statuses).unwrap_or_default();
     let mark = |run: &mut Value| {
-        let stale = one(run) && run["runId"].as_str().is_some_and(|id| dead.contains(id));
+        let stale = run["status"] == "running" && run["runId"].as_str().is_some_and(|id| dead.contains(id));
         run["stale"] = stale.into();
     };
     match runs.as_array_mut() {

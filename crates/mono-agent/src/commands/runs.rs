@@ -53,7 +53,8 @@ fn list(place: &Place, asked: &RunsList) -> Result<ExitCode, Failure> {
     };
     let (page, dead) = loop {
         let mut page = archive.views().list(&listing).map_err(past::not_shown)?;
-        let dead = dead_among(&archive, &page)?;
+        let statuses = page.runs.iter().map(|run| run.status.as_str());
+        let dead = archive.dead_among(statuses).map_err(past::log_failed)?;
         if let Some("dead" | "running") = wanted {
             page.runs.retain(|run| dead.contains(&run.run_id) == (wanted == Some("dead")));
         }
@@ -98,8 +99,8 @@ fn show(place: &Place, asked: &RunsShow) -> Result<ExitCode, Failure> {
     let shown = views
         .show(&asked.run_id, asked.page.cursor.as_deref(), past::limit(&asked.page))
         .map_err(|error| past::run_failed(&archive, &asked.run_id, error))?;
-    let stale = shown.run.status == "running"
-        && archive.dead_runs().map_err(past::log_failed)?.contains(&shown.run.run_id);
+    let status = std::iter::once(shown.run.status.as_str());
+    let stale = archive.dead_among(status).map_err(past::log_failed)?.contains(&shown.run.run_id);
     let mut told = json!(shown);
     told["run"]["stale"] = stale.into();
     print(place, &told, || lines::shown(&shown, stale));
@@ -149,15 +150,6 @@ fn nothing(place: &Place, matched_all_terms: Option<bool>) -> ExitCode {
     let page = RunPage { runs: Vec::new(), next_cursor: None, matched_all_terms };
     print(place, &page, || "no run is recorded yet".to_owned());
     ExitCode::SUCCESS
-}
-
-/// The runs of a page that have no end and whose process is gone.
-fn dead_among(archive: &Archive, page: &RunPage) -> Result<BTreeSet<String>, Failure> {
-    if page.runs.iter().any(|run| run.status == "running") {
-        archive.dead_runs().map_err(past::log_failed)
-    } else {
-        Ok(BTreeSet::new())
-    }
 }
 
 fn mark(page: &mut Value, dead: &BTreeSet<String>) {

@@ -12,7 +12,6 @@ use host_history::{ConversationPage, HistoryError, RunListing, rfc3339};
 use host_vocab::text::{one_line, printable};
 use host_vocab::{Code, ConversationId, Diagnostic, Kind};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 pub async fn run(place: &Place, verb: Option<Sessions>) -> Result<ExitCode, Failure> {
@@ -56,10 +55,8 @@ fn show(place: &Place, id: &str, page: &Page) -> Result<ExitCode, Failure> {
                 other => past::not_shown(other),
             }
         })?;
-    let dead = match found.turns.iter().any(|turn| turn.status == "running") {
-        true => archive.dead_runs().map_err(past::log_failed)?,
-        false => BTreeSet::new(),
-    };
+    let statuses = found.turns.iter().map(|turn| turn.status.as_str());
+    let dead = archive.dead_among(statuses).map_err(past::log_failed)?;
     let is_dead = |turn: &TranscriptTurn| turn.status == "running" && dead.contains(&turn.run);
     let mut told = json!(found);
     for (told, turn) in told["turns"].as_array_mut().into_iter().flatten().zip(&found.turns) {
