@@ -15,7 +15,7 @@ pub fn recorded_text(raw: &str) -> Value {
         Ok(value) => recorded(&value),
         Err(_) if is_sensitive_key(raw) => json!({"unreadable": true, "originalBytes": raw.len()}),
         Err(_) if raw.len() > WHOLE_BYTES_MAX => {
-            Value::String(format!("{}… ({} bytes)", text::prefix(raw, WHOLE_BYTES_MAX / 4), raw.len()))
+            Value::String(format!("{}… ({} bytes)", text::whole_prefix(raw, WHOLE_BYTES_MAX / 4), raw.len()))
         }
         Err(_) => Value::String(raw.to_owned()),
     }
@@ -29,7 +29,7 @@ pub fn recorded(arguments: &Value) -> Value {
     }
     let masked = Redactor::new([]).value(arguments.clone()).into_inner().to_string();
     json!({
-        "preview": text::prefix(&masked, WHOLE_BYTES_MAX / 4),
+        "preview": text::whole_prefix(&masked, WHOLE_BYTES_MAX / 4),
         "truncated": true,
         "originalBytes": bytes,
     })
@@ -49,5 +49,13 @@ mod tests {
         let large = recorded(&json!({"token": "TOKzz", "content": "x".repeat(100_000)}));
         assert_eq!(large["truncated"], true);
         assert!(!large.to_string().contains("TOKzz"), "{}", &large.to_string()[..200]);
+        // QUA-5: the cut of a preview parts no secret, whose half nobody would know again.
+        for padding in 0..20 {
+            let words = format!("{}{}", "x".repeat(padding), " hunter-RRSSTTUUVV-0099".repeat(4_000));
+            for cut in [recorded(&json!({"content": words})), recorded_text(&format!("{{{words}"))] {
+                let left = cut.to_string().replace("hunter-RRSSTTUUVV-0099", "");
+                assert!(!left.contains("hunter-"), "{padding}: {}", &left[left.len() - 80..]);
+            }
+        }
     }
 }

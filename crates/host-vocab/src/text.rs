@@ -11,6 +11,17 @@ pub fn suffix(text: &str, bytes_max: usize) -> &str {
     &text[text.ceil_char_boundary(from)..]
 }
 
+/// The longest prefix of at most `bytes_max` bytes that parts no word ([`word_end`]): for what is looked through for
+/// secrets after it was cut.
+pub fn whole_prefix(text: &str, bytes_max: usize) -> &str {
+    &text[..word_end(text, prefix(text, bytes_max).len())]
+}
+
+/// The longest suffix of at most `bytes_max` bytes that parts no word ([`word_start`]).
+pub fn whole_suffix(text: &str, bytes_max: usize) -> &str {
+    &text[word_start(text, text.len() - suffix(text, bytes_max).len())..]
+}
+
 /// How far a cut is moved so that it parts no word, in bytes.
 const WORD_BYTES_MAX: usize = 512;
 
@@ -133,10 +144,8 @@ pub fn head_tail(text: &str, bytes_max: usize, how_to_get_the_rest: &str) -> Cut
         format!("\n[… {omitted} of {} bytes omitted here{hint} …]\n", text.len())
     };
     let room = bytes_max.saturating_sub(marker(text.len()).len());
-    let head = prefix(text, room / 10 * 6 + room % 10 * 6 / 10);
-    let tail = suffix(text, room - head.len());
-    let head = &text[..word_end(text, head.len())];
-    let tail = &text[word_start(text, text.len() - tail.len())..];
+    let head = whole_prefix(text, room / 10 * 6 + room % 10 * 6 / 10);
+    let tail = whole_suffix(text, room - head.len());
     let omitted = text.len() - head.len() - tail.len();
     Cut { text: format!("{head}{}{tail}", marker(omitted)), omitted_bytes: omitted }
 }

@@ -14,7 +14,7 @@ use host_ports::log::Recorder;
 use host_ports::model::{AssistantPart, ModelError, ModelEvent};
 use host_surface::{Arguments, CallRequest, How, Progress, ProgressSink, Settled, Surface};
 use host_turn::FailureKind;
-use host_vocab::text::{one_line, prefix, word_end};
+use host_vocab::text::{one_line, whole_prefix};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -189,13 +189,13 @@ impl Carrier {
             self.record_later(self.scope.clone(), fact, "the end of a call could not be written");
         }
         let text = settled.text();
-        let preview = text[..word_end(&text, prefix(&text, PREVIEW_BYTES_MAX).len())].to_owned();
+        let preview = whole_prefix(&text, PREVIEW_BYTES_MAX);
         let settled = SettledCall {
             how: settled.how,
             code: settled.code.to_string(),
             content: settled.for_model(),
             duration_ms: u64::try_from(settled.duration.as_millis()).unwrap_or(u64::MAX),
-            preview: self.recorder().redactor().text(&preview).into_inner(),
+            preview: self.recorder().redactor().text(preview).into_inner(),
             recorded: settled.recorded,
             rule: settled.rule.clone(),
             result_bytes: settled.original_bytes,
